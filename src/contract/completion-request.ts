@@ -3,11 +3,14 @@
  * every limit was checked, and nothing deeper in the house sees `unknown`.
  */
 
-/** One prompt. The document start stands for null, a missing prompt, "" and `<|endoftext|>`. */
+/**
+ * One prompt. The document start stands for null, a missing prompt, "" and `<|endoftext|>`; `text`
+ * is what echo gives back: `<|endoftext|>` where the client wrote it, else "".
+ */
 export type Prompt =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "tokens"; readonly tokens: readonly number[] }
-  | { readonly kind: "documentStart" };
+  | { readonly kind: "documentStart"; readonly text: string };
 
 export interface CompletionRequest {
   /** The name the client asked for; undefined means the server's default model. */

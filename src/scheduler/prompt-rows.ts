@@ -1,0 +1,46 @@
+/**
+ * How many prompt rows one step reads. A step is kept short, because messages (new requests,
+ * cancellations) are read only between steps; and a lone row is avoided, because kernels for one
+ * row add in another order than kernels for several, which would change the bits of the answer.
+ */
+
+/** Prompt work of one step aims at this. */
+export const stepPromptMsMax = 100;
+/** Logits of this many rows are kept at once while a prompt is scored. */
+export const scoredRowsMax = 128;
+const rowsMin = 16;
+/** Weight of the newest measurement in the running mean. */
+const smoothing = 0.3;
+
+/** Rows to read next out of `remaining`, about `wanted` of them, leaving no lone row. */
+export function chunkRows(remaining: number, wanted: number): number {
+  const rows = Math.min(remaining, wanted);
+  if (remaining - rows !== 1) return rows;
+  return rows > 2 ? rows - 1 : rows + 1;
+}
+
+/** Measures what a prompt row costs and says how many fit into a step. */
+export class RowBudget {
+  readonly #rowsMax: number;
+  #msPerRow: number | undefined;
+
+  constructor(rowsMax: number) {
+    this.#rowsMax = rowsMax;
+  }
+
+  record(rows: number, elapsedMs: number): void {
+    if (rows < rowsMin) return; // fixed costs would pass for the price of a row
+    const msPerRow = elapsedMs / rows;
+    this.#msPerRow =
+      this.#msPerRow === undefined
+        ? msPerRow
+        : this.#msPerRow + smoothing * (msPerRow - this.#msPerRow);
+  }
+
+  rows(scored: boolean): number {
+    const limit = Math.max(2, Math.min(this.#rowsMax - 1, scored ? scoredRowsMax : this.#rowsMax));
+    if (this.#msPerRow === undefined) return Math.min(limit, 2 * rowsMin);
+    const fitting = Math.floor(stepPromptMsMax / Math.max(this.#msPerRow, 1e-6));
+    return Math.min(limit, Math.max(rowsMin, fitting));
+  }
+}
