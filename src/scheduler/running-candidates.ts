@@ -83,10 +83,11 @@ export class RunningCandidates {
   #accept(running: RunningCandidate, row: number): void {
     const emit = (event: EngineEvent) => this.#emit(running.task, event);
     const next = running.candidate.accept(this.#backend.logits(row), emit);
-    if (next === undefined) return this.#onEnded(running);
-    running.nextToken = next;
-    if (running.length < this.#backend.contextLength) return;
-    running.candidate.contextExhausted(emit);
+    if (next !== undefined && running.length < this.#backend.contextLength) {
+      running.nextToken = next;
+      return;
+    }
+    if (next !== undefined) running.candidate.contextExhausted(emit);
     this.#onEnded(running);
   }
 }
