@@ -1,6 +1,9 @@
 /** Which model names exist and which engine answers for each. */
+import type { Insertion } from "../completion/insertion.ts";
 import { ApiError } from "../contract/errors.ts";
 import type { Engine } from "../engine/engine.ts";
+
+export type { Insertion };
 
 export interface ServedModel {
   readonly id: string;
@@ -10,14 +13,6 @@ export interface ServedModel {
   /** How `suffix` is served: FIM tokens, reranking of candidates, or not at all. */
   readonly insertion: Insertion;
 }
-
-export type Insertion =
-  | { readonly kind: "auto" }
-  | { readonly kind: "fim" }
-  | { readonly kind: "rerank" }
-  | { readonly kind: "off" }
-  /** A prompt text with `{prefix}` and `{suffix}`. */
-  | { readonly kind: "template"; readonly template: string };
 
 /** Names of retired OpenAI models: they mean the default model unless configured away. */
 export const legacyAliases = [

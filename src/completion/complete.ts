@@ -1,0 +1,92 @@
+/**
+ * One request from prompts to choices. Streaming and not are the same path: parts of choices in
+ * the order of the wire, which http/ writes as they come or folds into one response.
+ */
+import type { CompletionRequest } from "../contract/completion-request.ts";
+import type { Choice } from "../contract/responses.ts";
+import type { Vocabulary } from "../engine/engine.ts";
+import type { ChoiceEvent } from "./candidates.ts";
+import { ChoiceAssembler } from "./choice-assembler.ts";
+import type { CompletionPart, CompletionRun } from "./completion-run.ts";
+import { seedOf } from "./job.ts";
+import { merge } from "./merge.ts";
+import { type CompletionModel, type PromptPlan, planPrompt } from "./prompt-plan.ts";
+import { UsageCounter } from "./usage.ts";
+
+/**
+ * Checks a request against the model and starts it. Throws an ApiError where it does not fit: a
+ * token beyond the vocabulary, a prompt beyond the context, a suffix the model cannot use.
+ */
+export async function startCompletion(
+  request: CompletionRequest,
+  model: CompletionModel,
+  signal: AbortSignal,
+): Promise<CompletionRun> {
+  const { artifact, fingerprint, vocabulary } = model.engine.describe();
+  const seed = seedOf(request);
+  const plans = await Promise.all(
+    request.prompts.map((prompt) => planPrompt(prompt, request, model, seed)),
+  );
+  return { artifact, fingerprint, parts: run(plans, request, vocabulary, signal) };
+}
+
+async function* run(
+  plans: readonly PromptPlan[],
+  request: CompletionRequest,
+  vocabulary: Vocabulary,
+  signal: AbortSignal,
+): AsyncGenerator<CompletionPart> {
+  const ended = new AbortController();
+  const either = AbortSignal.any([signal, ended.signal]);
+  const usage = new UsageCounter();
+  for (const plan of plans) usage.promptTokens += plan.promptTokens;
+  const sources = plans.map((plan, index) => {
+    const assemblers = newAssemblers(plan, index * request.n, request, vocabulary);
+    return promptParts(plan.choices(either), assemblers, usage);
+  });
+  let admitted = false;
+  try {
+    for await (const part of merge(sources)) {
+      if (part === "admitted") {
+        if (!admitted) yield { kind: "admitted" };
+        admitted = true;
+      } else yield { kind: "choice", choice: part, usage: usage.usage() };
+    }
+    yield { kind: "usage", usage: usage.usage() };
+  } finally {
+    ended.abort(); // one prompt failed or the reader left: the others have no use any more
+  }
+}
+
+/** Choice j of prompt i has index i * n + j. */
+function newAssemblers(
+  plan: PromptPlan,
+  firstIndex: number,
+  request: CompletionRequest,
+  vocabulary: Vocabulary,
+): ChoiceAssembler[] {
+  return Array.from({ length: request.n }, (_, choice) => {
+    const index = firstIndex + choice;
+    return new ChoiceAssembler({ index, request, prompt: plan.prompt, vocabulary });
+  });
+}
+
+async function* promptParts(
+  events: AsyncIterable<ChoiceEvent>,
+  assemblers: readonly ChoiceAssembler[],
+  usage: UsageCounter,
+): AsyncGenerator<Choice | "admitted"> {
+  for await (const event of events) {
+    if (event.kind === "admitted") yield "admitted";
+    else if (event.kind === "counted") usage.completionTokens += event.tokens;
+    else if (event.kind === "prompt") {
+      usage.cachedTokens += event.cachedTokens;
+      for (const assembler of assemblers) yield* assembler.echo(event.scores);
+    } else {
+      const assembler = assemblers[event.choice];
+      if (assembler === undefined) continue;
+      const candidate = event.event;
+      yield* candidate.kind === "text" ? assembler.text(candidate) : assembler.finish(candidate);
+    }
+  }
+}

@@ -1,0 +1,154 @@
+/**
+ * Insertion on models without FIM markers, by left-to-right reranking: draw candidate middles from
+ * the prompt, cut each at its natural ends, score the suffix after each cut, and return the middles
+ * with the highest mean raw logprob of middle and suffix together.
+ *
+ *   prompt | middle ........ cut | suffix ..... (first 64 tokens)
+ *            generated, scored     scored by reading
+ */
+import type { CompletionRequest } from "../contract/completion-request.ts";
+import type {
+  CandidateFinished,
+  Engine,
+  EngineEvent,
+  GeneratedToken,
+  Job,
+  TextReleased,
+} from "../engine/engine.ts";
+import type { ChoiceEvent } from "./candidates.ts";
+
+/** Candidates drawn for each choice; they are all equal, so one will do, at temperature 0. */
+export const candidatesPerChoice = 4;
+/** Suffix tokens that are scored. */
+const suffixTokensMax = 64;
+/** Cuts tried for each candidate, its end included. */
+const cutsMax = 8;
+/** Scoring jobs given to the engine at once. */
+const scoringJobsMax = 8;
+
+/** Ends of lines and sentences, closing quotes and brackets included. */
+const naturalEnd = /(?:\n|[.!?…。！？]["'”’)\]]*\s*)$/u;
+
+export interface RerankOptions {
+  readonly engine: Engine;
+  readonly request: CompletionRequest;
+  /** The job as it would be without a suffix. */
+  readonly job: Job;
+  readonly suffix: readonly number[];
+  readonly signal: AbortSignal;
+}
+
+interface Middle {
+  readonly texts: readonly TextReleased[];
+  readonly finished: CandidateFinished;
+  readonly meanLogprob: number;
+}
+
+export function rerankCandidates(request: CompletionRequest): number {
+  const greedy = request.temperature === 0 || request.topP === 0;
+  return greedy ? request.n : request.n * candidatesPerChoice;
+}
+
+export async function* rerankedChoices(options: RerankOptions): AsyncGenerator<ChoiceEvent> {
+  const { engine, request, signal } = options;
+  const candidates = Math.max(request.bestOf, rerankCandidates(request));
+  const job: Job = { ...options.job, candidates, tokenLogprobs: true };
+  const texts: TextReleased[][] = Array.from({ length: candidates }, () => []);
+  const finished: CandidateFinished[] = [];
+  for await (const event of engine.run(job, signal)) {
+    if (event.kind === "finished") finished.push(event);
+    else if (event.kind !== "text") yield event;
+    else {
+      texts[event.candidate]?.push(event);
+      yield { kind: "counted", tokens: event.tokens.length };
+    }
+  }
+  finished.sort((left, right) => left.candidate - right.candidate);
+  const middles = finished.flatMap((end) => cuts(texts[end.candidate] ?? [], end));
+  const best = bestOfEach(await scoreMiddles(middles, options));
+  for (const [choice, middle] of best.slice(0, request.n).entries()) {
+    for (const event of middle.texts) yield { kind: "candidate", choice, event };
+    yield { kind: "candidate", choice, event: middle.finished };
+  }
+}
+
+type Cut = Omit<Middle, "meanLogprob">;
+
+/** The candidate whole, and cut after each line and sentence in it. */
+function cuts(texts: readonly TextReleased[], finished: CandidateFinished): Cut[] {
+  const found: Cut[] = [];
+  let text = "";
+  for (const [index, released] of texts.slice(0, -1).entries()) {
+    text += released.text;
+    if (found.length === cutsMax - 1) break;
+    if (!naturalEnd.test(text) || naturalEnd.test(text + (texts[index + 1]?.text ?? ""))) continue;
+    const kept = texts.slice(0, index + 1);
+    const tokenCount = kept.reduce((count, { tokens }) => count + tokens.length, 0);
+    found.push({
+      texts: kept,
+      finished: { ...finished, reason: "stop", end: undefined, tokenCount },
+    });
+  }
+  return [...found, { texts, finished }];
+}
+
+async function scoreMiddles(middles: readonly Cut[], options: RerankOptions): Promise<Middle[]> {
+  const scored: Middle[] = [];
+  const worker = async (entries: Iterator<[number, Cut]>) => {
+    for (let next = entries.next(); next.done !== true; next = entries.next()) {
+      const [index, middle] = next.value;
+      scored[index] = { ...middle, meanLogprob: await meanLogprob(middle, options) };
+    }
+  };
+  const entries = middles.entries();
+  await Promise.all(Array.from({ length: scoringJobsMax }, () => worker(entries)));
+  return scored;
+}
+
+/** Mean raw logprob over the middle's tokens and the suffix tokens after them. */
+async function meanLogprob(middle: Cut, options: RerankOptions): Promise<number> {
+  const generated = middle.texts.flatMap(({ tokens }) => tokens);
+  const own = generated.map(({ score }) => score?.logprob ?? 0);
+  const suffix = await suffixLogprobs(generated, options);
+  const all = [...own, ...suffix];
+  if (all.length === 0) return Number.NEGATIVE_INFINITY;
+  return all.reduce((sum, logprob) => sum + logprob, 0) / all.length;
+}
+
+async function suffixLogprobs(
+  generated: readonly GeneratedToken[],
+  options: RerankOptions,
+): Promise<number[]> {
+  const { engine, job, signal } = options;
+  const context = [...job.prompt, ...generated.map(({ token }) => token)];
+  const room = engine.describe().contextLength - context.length;
+  const suffix = options.suffix.slice(0, Math.max(0, Math.min(room, suffixTokensMax)));
+  if (suffix.length === 0) return [];
+  const scoring: Job = {
+    ...job,
+    prompt: [...context, ...suffix],
+    candidates: 1,
+    maxTokens: 0,
+    topLogprobs: undefined,
+    tokenLogprobs: false,
+    scoreFrom: context.length,
+  };
+  const scores: number[] = [];
+  for await (const event of engine.run(scoring, signal)) scores.push(...promptLogprobs(event));
+  return scores;
+}
+
+function promptLogprobs(event: EngineEvent): number[] {
+  return event.kind === "prompt" ? event.scores.map(({ logprob }) => logprob) : [];
+}
+
+/** Each candidate's best cut, best candidate first; at a tie the earlier. */
+function bestOfEach(middles: readonly Middle[]): Middle[] {
+  const best = new Map<number, Middle>();
+  for (const middle of middles) {
+    const known = best.get(middle.finished.candidate);
+    if (known !== undefined && known.meanLogprob >= middle.meanLogprob) continue;
+    best.set(middle.finished.candidate, middle);
+  }
+  return [...best.values()].toSorted((left, right) => right.meanLogprob - left.meanLogprob);
+}
