@@ -1,0 +1,73 @@
+/** Chooses the next token of one candidate from a row of raw logits. */
+import { argmax } from "./log-sum-exp.ts";
+import { Penalties, type PenaltyParameters } from "./penalties.ts";
+import { TokenPool } from "./token-pool.ts";
+import { uniform } from "./uniform.ts";
+
+/** The sampling parameters of a job; engine/ documents them. */
+export interface SamplerParameters extends PenaltyParameters {
+  /** 0: the most likely token, always. */
+  readonly temperature: number;
+  /** 0: as temperature 0. 1: off. */
+  readonly topP: number;
+  /** 0 or less: off. */
+  readonly topK: number;
+  /** 0: off. */
+  readonly minP: number;
+  readonly seed: number;
+}
+
+/** Shared memory of all samplers: filled anew for each draw, nothing in it outlives one. */
+const pool = new TokenPool();
+
+export class Sampler {
+  readonly #parameters: SamplerParameters;
+  readonly #candidate: number;
+  readonly #penalties: Penalties;
+  readonly #isGreedy: boolean;
+  #position = 0;
+
+  /** `candidate` is its number within the job: candidates of one seed draw differently. */
+  constructor(parameters: SamplerParameters, prompt: readonly number[], candidate: number) {
+    this.#parameters = parameters;
+    this.#candidate = candidate;
+    this.#penalties = new Penalties(parameters, prompt);
+    // A temperature whose inverse is no number leaves nothing but the likeliest token.
+    this.#isGreedy = !Number.isFinite(1 / parameters.temperature) || parameters.topP === 0;
+  }
+
+  /**
+   * The next token. `logits` is not changed; `banned` tokens are not drawn while anything else can
+   * be. The steps: bias, penalties, temperature, top_k, top_p, min_p, draw. Each call is one
+   * position of the candidate.
+   */
+  sample(logits: Float32Array, banned: readonly number[]): number {
+    const token = this.#choose(logits, banned);
+    this.#penalties.accept(token);
+    this.#position += 1;
+    return token;
+  }
+
+  #choose(logits: Float32Array, banned: readonly number[]): number {
+    const isPlain = banned.length === 0 && !this.#penalties.active;
+    if (this.#isGreedy && isPlain) return argmax(logits) ?? 0;
+    const adjusted = pool.fill(logits);
+    if (this.#penalties.active) this.#penalties.apply(adjusted);
+    for (const token of banned) adjusted[token] = Number.NEGATIVE_INFINITY;
+    if (this.#isGreedy) return argmax(adjusted) ?? leastBanned(logits, banned);
+    if (!pool.dropImpossible()) return argmax(adjusted) ?? leastBanned(logits, banned);
+    const { temperature, topK, topP, minP, seed } = this.#parameters;
+    if (topK > 0) pool.keepTop(topK);
+    pool.weigh(temperature);
+    if (topP < 1) pool.keepShare(topP);
+    if (minP > 0) pool.keepWeight(minP);
+    return pool.draw(uniform(seed, this.#candidate, this.#position));
+  }
+}
+
+/** When nothing can be drawn: a token that is not banned, else the likeliest of all. */
+function leastBanned(logits: Float32Array, banned: readonly number[]): number {
+  const isBanned = new Set(banned);
+  const open = logits.findIndex((_, token) => !isBanned.has(token));
+  return open === -1 ? (argmax(logits) ?? 0) : open;
+}
