@@ -25,8 +25,11 @@ export interface TensorPlan {
   readonly keepsFloat32?: boolean;
 }
 
-/** Channel 0 of every embedding; others have standard deviation 1. */
-const CONSTANT = 3;
+/**
+ * Channel 0 of every embedding, where the others have standard deviation 1. How much of it is left
+ * beside what the layers add differs by architecture.
+ */
+const CONSTANT = { llama: 4, gemma3: 1.5, mamba: 1.5 } as const;
 /** Standard deviation of the logits before the bias: far from flat, far from certain. */
 const LOGIT_SPREAD = 2.5;
 /** Channel 0 after the last norm, roughly; turns a bias in logits into a weight. */
@@ -51,7 +54,7 @@ export function architectureOf(
 }
 
 function llama(settings: TinyGgufSettings, vocabulary: TinyVocabulary): Architecture {
-  const tensors = outerTensors(settings, vocabulary);
+  const tensors = outerTensors(settings, vocabulary, CONSTANT.llama);
   for (let layer = 0; layer < settings.layers; layer++) tensors.push(...block(settings, layer));
   const metadata = attentionMetadata("llama", settings, vocabulary);
   return { name: "llama", metadata, tensors };
@@ -61,7 +64,7 @@ function llama(settings: TinyGgufSettings, vocabulary: TinyVocabulary): Architec
 function gemma3(settings: TinyGgufSettings, vocabulary: TinyVocabulary): Architecture {
   const { embedding } = settings;
   const head = headLength(settings);
-  const tensors = outerTensors(settings, vocabulary);
+  const tensors = outerTensors(settings, vocabulary, CONSTANT.gemma3);
   for (let layer = 0; layer < settings.layers; layer++) {
     const prefix = `blk.${layer}`;
     tensors.push(
@@ -88,7 +91,7 @@ const MAMBA_TIME_RANK = 4;
 function mamba(settings: TinyGgufSettings, vocabulary: TinyVocabulary): Architecture {
   const { embedding, layers } = settings;
   const inner = 2 * embedding;
-  const tensors = outerTensors(settings, vocabulary);
+  const tensors = outerTensors(settings, vocabulary, CONSTANT.mamba);
   for (let layer = 0; layer < layers; layer++) {
     const prefix = `blk.${layer}`;
     tensors.push(
@@ -161,7 +164,11 @@ function keyHeads({ heads }: TinyGgufSettings): number {
 }
 
 /** Embedding, last norm and output. */
-function outerTensors(settings: TinyGgufSettings, vocabulary: TinyVocabulary): TensorPlan[] {
+function outerTensors(
+  settings: TinyGgufSettings,
+  vocabulary: TinyVocabulary,
+  constant: number,
+): TensorPlan[] {
   const { embedding } = settings;
   const size = vocabulary.tokens.length;
   const spread = LOGIT_SPREAD / Math.sqrt(embedding);
@@ -169,7 +176,7 @@ function outerTensors(settings: TinyGgufSettings, vocabulary: TinyVocabulary): T
     {
       name: "token_embd.weight",
       shape: [embedding, size],
-      value: (random, _row, column) => (column === 0 ? CONSTANT : random.bell()),
+      value: (random, _row, column) => (column === 0 ? constant : random.bell()),
     },
     vector("output_norm.weight", embedding, 1),
     {
@@ -191,10 +198,10 @@ function block(settings: TinyGgufSettings, layer: number): TensorPlan[] {
   const prefix = `blk.${layer}`;
   return [
     vector(`${prefix}.attn_norm.weight`, embedding, 1),
-    matrix(`${prefix}.attn_q.weight`, embedding, embedding, 1.5),
-    matrix(`${prefix}.attn_k.weight`, embedding, keyWidth, 1.5),
+    matrix(`${prefix}.attn_q.weight`, embedding, embedding, 2.5),
+    matrix(`${prefix}.attn_k.weight`, embedding, keyWidth, 2.5),
     matrix(`${prefix}.attn_v.weight`, embedding, keyWidth, 1.5),
-    matrixSparingConstant(`${prefix}.attn_output.weight`, embedding, embedding, 2),
+    matrixSparingConstant(`${prefix}.attn_output.weight`, embedding, embedding, 3),
     vector(`${prefix}.ffn_norm.weight`, embedding, 1),
     matrix(`${prefix}.ffn_gate.weight`, embedding, inner, 1.5),
     matrix(`${prefix}.ffn_up.weight`, embedding, inner, 1.5),
