@@ -79,6 +79,25 @@ export const errorTable = {
     "The request body is too large: this server accepts up to {bytesMax} bytes.",
   ),
   badRequest: invalid(400, null, null, "The HTTP request could not be understood: {reason}."),
+  bodyNotObject: invalid(
+    400,
+    null,
+    null,
+    "The JSON body of your request must be an object, but got {received} instead.",
+  ),
+  headersTooLarge: invalid(
+    431,
+    null,
+    "request_headers_too_large",
+    "The header of the request is too large.",
+  ),
+  chatUnsupported: invalid(
+    404,
+    null,
+    "unknown_url",
+    "This server serves completion models, which are not supported in the v1/chat/completions " +
+      "endpoint. Did you mean to use v1/completions?",
+  ),
   requestTimeout: invalid(408, null, "request_timeout", "The request body did not arrive in time."),
   // Models
   missingModel: invalid(400, null, null, "you must provide a model parameter"),
@@ -122,6 +141,13 @@ export const errorTable = {
     "{param}",
     "decimal_below_min_value",
     "Invalid '{param}': decimal below minimum value. Expected a value >= {limit}, but got " +
+      "{received} instead.",
+  ),
+  decimalNotAboveMin: invalid(
+    400,
+    "{param}",
+    "decimal_below_min_value",
+    "Invalid '{param}': decimal below minimum value. Expected a value > {limit}, but got " +
       "{received} instead.",
   ),
   decimalAboveMax: invalid(
@@ -170,6 +196,7 @@ export const errorTable = {
     null,
     "Invalid token in prompt: {token}. Minimum value is 0, maximum value is {max} (inclusive).",
   ),
+  negativeToken: invalid(400, null, null, "Invalid token in prompt: {token}. Minimum value is 0."),
   invalidLogitBiasKey: invalid(
     400,
     "logit_bias",

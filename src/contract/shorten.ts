@@ -1,0 +1,30 @@
+/** Text of a client inside a message: kept short, so that an error never repeats a whole body. */
+
+const shownCharactersMax = 100;
+
+/** At most 100 code points of the value, with "..." where something was cut. Well-formed. */
+export function shorten(value: unknown): string {
+  const text = typeof value === "string" ? value : (JSON.stringify(value) ?? String(value));
+  // A code point takes at most two units, so the slice holds all that can be shown.
+  const points = [...text.slice(0, 2 * shownCharactersMax + 2).toWellFormed()];
+  if (points.length <= shownCharactersMax) return points.join("");
+  return `${points.slice(0, shownCharactersMax).join("")}...`;
+}
+
+/** What a JSON value is, as a noun with its article. */
+export function describeType(value: unknown): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "an array";
+  switch (typeof value) {
+    case "string":
+      return "a string";
+    case "boolean":
+      return "a boolean";
+    case "number":
+      return Number.isInteger(value) ? "an integer" : "a decimal number";
+    case "undefined":
+      return "nothing";
+    default:
+      return "an object";
+  }
+}
