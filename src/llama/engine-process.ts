@@ -1,0 +1,97 @@
+/**
+ * The engine process: one model, one context, one thread that calls the library. It runs the
+ * scheduler step by step and takes a turn of the event loop between steps, in which messages are
+ * read. It ends with the server.
+ */
+import { ApiError } from "../contract/errors.ts";
+import { TableVocabulary } from "../engine/vocabulary-table.ts";
+import { Scheduler } from "../scheduler/scheduler.ts";
+import type { FromEngine, JobEvent, ToEngine } from "./messages.ts";
+import { openContext, type ServedContext } from "./served-context.ts";
+
+let served: ServedContext | undefined;
+let scheduler: Scheduler | undefined;
+let stepping = false;
+let outgoing: JobEvent[] = [];
+
+// A process without a channel has no one to work for.
+process.on("disconnect", () => process.exit(0));
+// Ctrl-C reaches the whole group; the server decides when this process ends.
+process.on("SIGINT", () => {});
+process.on("message", (message) => receive(message as ToEngine));
+
+function receive(message: ToEngine): void {
+  if (message.kind === "load") load(message);
+  else if (message.kind === "tokenize") tokenize(message);
+  else if (message.kind === "run") submit(message);
+  else scheduler?.abort(message.id);
+}
+
+function load({ options }: Extract<ToEngine, { kind: "load" }>): void {
+  try {
+    served = openContext(options);
+  } catch (error) {
+    const text = error instanceof Error ? error.message : String(error);
+    send({ kind: "loadFailed", message: text }, () => process.exit(1));
+    return;
+  }
+  scheduler = new Scheduler({
+    backend: served.backend,
+    vocabulary: new TableVocabulary(served.vocabulary),
+    padRows: served.padRows,
+    nowMs: () => performance.now(),
+    onEvent: (id, event) => outgoing.push({ id, event }),
+    onEnded: (id) => outgoing.push({ id, ended: true }),
+  });
+  const { contextLength, sequences: slots } = served.backend;
+  const { libraryVersion, vocabulary } = served;
+  send({ kind: "loaded", model: { contextLength, slots, libraryVersion, vocabulary } });
+}
+
+function tokenize(message: Extract<ToEngine, { kind: "tokenize" }>): void {
+  const { request, text, addSpecial, parseSpecial } = message;
+  try {
+    if (served === undefined) throw new Error("no model is loaded");
+    const tokens = served.tokenize(text, { addSpecial, parseSpecial });
+    send({ kind: "tokens", request, tokens });
+  } catch (error) {
+    const text = error instanceof Error ? error.message : String(error);
+    send({ kind: "tokenizeFailed", request, message: text });
+  }
+}
+
+function submit({ id, job }: Extract<ToEngine, { kind: "run" }>): void {
+  try {
+    if (scheduler === undefined) throw new ApiError("server");
+    scheduler.submit(id, job);
+  } catch (error) {
+    const refused = error instanceof ApiError ? error.errorName : "server";
+    outgoing.push({ id, refused, details: {} });
+    if (!(error instanceof ApiError)) console.error(error);
+    flush();
+    return;
+  }
+  if (stepping) return;
+  stepping = true;
+  setImmediate(turn);
+}
+
+// An exception ends the process: the state of the library's sequences is then unknown. The server
+// starts it again.
+function turn(): void {
+  if (scheduler === undefined) return;
+  scheduler.step();
+  flush();
+  stepping = !scheduler.idle;
+  if (stepping) setImmediate(turn);
+}
+
+function flush(): void {
+  if (outgoing.length === 0) return;
+  send({ kind: "events", events: outgoing });
+  outgoing = [];
+}
+
+function send(message: FromEngine, sent?: () => void): void {
+  process.send?.(message, undefined, {}, () => sent?.());
+}

@@ -1,0 +1,29 @@
+/**
+ * `system_fingerprint`: changes when the model file, the library, the numerics or the sampling code
+ * changes, and for no other reason. With a seed, an equal fingerprint promises an equal answer.
+ */
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { pipeline } from "node:stream/promises";
+import { samplingRevision } from "../sampling/revision.ts";
+
+export interface FingerprintParts {
+  /** SHA-256 of the model file, in hex. */
+  readonly modelHash: string;
+  readonly libraryVersion: string;
+  readonly numerics: string;
+  readonly kvType: string;
+}
+
+export function fingerprintOf(parts: FingerprintParts): string {
+  const { modelHash, libraryVersion, numerics, kvType } = parts;
+  const identity = [modelHash, libraryVersion, numerics, kvType, samplingRevision].join("\n");
+  return `fp_${createHash("sha256").update(identity).digest("hex").slice(0, 12)}`;
+}
+
+/** SHA-256 of a file, in hex, read as a stream. */
+export async function hashFile(path: string): Promise<string> {
+  const hash = createHash("sha256");
+  await pipeline(createReadStream(path, { highWaterMark: 1 << 20 }), hash);
+  return hash.digest("hex");
+}

@@ -1,0 +1,51 @@
+/** What the server and the engine process say to each other, by structured clone. */
+import type { ErrorDetails, ErrorName } from "../contract/errors.ts";
+import type { EngineEvent, Job } from "../engine/engine.ts";
+import type { VocabularyData } from "../engine/vocabulary-table.ts";
+import type { CacheType } from "./llama-backend.ts";
+import type { NumericsMode } from "./numerics.ts";
+
+/** What the engine process is started with. */
+export interface LoadOptions {
+  readonly modelPath: string;
+  /** Tokens of one sequence; undefined: 4,096, or what the model was trained for if less. */
+  readonly contextLength: number | undefined;
+  readonly slots: number;
+  readonly threads: number;
+  readonly numerics: NumericsMode;
+  /** Number format of the cached keys; of the values too where `fast` allows it. */
+  readonly kvType: CacheType;
+}
+
+export interface LoadedModel {
+  readonly contextLength: number;
+  readonly slots: number;
+  readonly libraryVersion: string;
+  readonly vocabulary: VocabularyData;
+}
+
+export type ToEngine =
+  | { readonly kind: "load"; readonly options: LoadOptions }
+  | {
+      readonly kind: "tokenize";
+      readonly request: number;
+      readonly text: string;
+      readonly addSpecial: boolean;
+      readonly parseSpecial: boolean;
+    }
+  | { readonly kind: "run"; readonly id: number; readonly job: Job }
+  | { readonly kind: "abort"; readonly id: number };
+
+export type FromEngine =
+  | { readonly kind: "loaded"; readonly model: LoadedModel }
+  /** The process ends after it. `message` is one sentence for the person who started the server. */
+  | { readonly kind: "loadFailed"; readonly message: string }
+  | { readonly kind: "tokens"; readonly request: number; readonly tokens: readonly number[] }
+  | { readonly kind: "tokenizeFailed"; readonly request: number; readonly message: string }
+  | { readonly kind: "events"; readonly events: readonly JobEvent[] };
+
+/** A job's event, its regular end, or its refusal. */
+export type JobEvent =
+  | { readonly id: number; readonly event: EngineEvent }
+  | { readonly id: number; readonly ended: true }
+  | { readonly id: number; readonly refused: ErrorName; readonly details: ErrorDetails };

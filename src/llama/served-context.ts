@@ -1,0 +1,51 @@
+/** Loads a model and opens the context that the engine process steps. */
+import type { TokenizeOptions } from "../engine/engine.ts";
+import type { VocabularyData } from "../engine/vocabulary-table.ts";
+import type { Backend } from "../scheduler/backend.ts";
+import { readGgufHeader } from "./gguf-header.ts";
+import { openLibrary } from "./library.ts";
+import { LlamaBackend } from "./llama-backend.ts";
+import type { LoadOptions } from "./messages.ts";
+import { Model } from "./model.ts";
+import { planNumerics } from "./numerics.ts";
+import { tokenize } from "./tokenizer.ts";
+import { readVocabulary } from "./vocabulary.ts";
+
+export interface ServedContext {
+  readonly backend: Backend;
+  readonly vocabulary: VocabularyData;
+  readonly libraryVersion: string;
+  /** Whether lone rows need a neighbour (scheduler/padding.ts). */
+  readonly padRows: boolean;
+  tokenize(text: string, options: TokenizeOptions): number[];
+}
+
+/** Tokens of one sequence, unless told; a model trained for less keeps to that. */
+export const defaultContextLength = 4096;
+
+/** Throws an Error of one clear sentence. */
+export function openContext(options: LoadOptions): ServedContext {
+  const { modelPath, slots, threads, kvType } = options;
+  const library = openLibrary();
+  const numerics = planNumerics(options.numerics, readGgufHeader(modelPath).matrixTypes);
+  const model = Model.load(library, { path: modelPath, repackWeights: numerics.repackWeights });
+  const trained = model.facts.trainedContextLength;
+  const contextLength = options.contextLength ?? Math.min(defaultContextLength, trained);
+  const valueType = numerics.mode === "fast" ? { valueType: kvType } : {};
+  const backend = new LlamaBackend({
+    model,
+    contextLength,
+    slots,
+    threads,
+    numerics,
+    keyType: kvType,
+    ...valueType,
+  });
+  return {
+    backend,
+    vocabulary: readVocabulary(model),
+    libraryVersion: library.version,
+    padRows: numerics.pairDecodeRows,
+    tokenize: (text, tokenizeOptions) => tokenize(model, text, tokenizeOptions),
+  };
+}
