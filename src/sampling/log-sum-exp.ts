@@ -1,10 +1,10 @@
-/** The logarithm of the sum of exponentials: what makes logprobs of logits. */
+/** Passes over a row of logits: the largest, and what makes logprobs of logits. NaN is no value. */
 import { exponential, exponentMin } from "./exponential.ts";
 
-/** The largest of the first `size` values, or -Infinity; NaN counts as -Infinity. */
-export function maximum(values: Float32Array, size: number = values.length): number {
+/** The largest value, or -Infinity when there is none. */
+export function maximum(values: Float32Array): number {
   let max = Number.NEGATIVE_INFINITY;
-  for (let index = 0; index < size; index += 1) {
+  for (let index = 0; index < values.length; index += 1) {
     const value = values[index] as number;
     if (value > max) max = value;
   }
@@ -25,14 +25,15 @@ export function argmax(values: Float32Array): number | undefined {
   return best === -1 ? undefined : best;
 }
 
-/** log(sum(exp(values))) in float64; NaN counts as -Infinity. */
-export function logSumExp(values: Float32Array): number {
-  const max = maximum(values);
-  if (!Number.isFinite(max)) return max;
+/**
+ * log(sum(exp(values - max))) in float64, where `max` is the largest value: what is subtracted from
+ * `value - max` to make a logprob. Taking the two apart keeps digits that large logits would lose.
+ */
+export function logSumExp(values: Float32Array, max: number): number {
   let sum = 0;
   for (let index = 0; index < values.length; index += 1) {
     const difference = (values[index] as number) - max;
     if (difference > exponentMin) sum += exponential(difference);
   }
-  return max + Math.log(sum);
+  return Math.log(sum);
 }

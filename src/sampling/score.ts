@@ -1,5 +1,5 @@
 /** Raw logprobs of a token and of the likeliest tokens at its position. */
-import { logSumExp } from "./log-sum-exp.ts";
+import { logSumExp, maximum } from "./log-sum-exp.ts";
 
 /** JSON has no infinity: what is not finite becomes this. */
 export const logprobMin = -9999;
@@ -16,9 +16,10 @@ export interface TokenScore {
  * is smaller); the same token has the identical number in both places.
  */
 export function scoreToken(logits: Float32Array, token: number, topCount: number): TokenScore {
-  const normaliser = logSumExp(logits);
+  const max = maximum(logits);
+  const normaliser = logSumExp(logits, max);
   const logprobOf = (id: number): number => {
-    const logprob = Math.fround((logits[id] ?? Number.NaN) - normaliser);
+    const logprob = Math.fround((logits[id] ?? Number.NaN) - max - normaliser);
     return Number.isFinite(logprob) ? Math.max(logprob, logprobMin) : logprobMin;
   };
   const top = topTokens(logits, topCount).map((id) => [id, logprobOf(id)] as const);
