@@ -1,0 +1,206 @@
+/**
+ * Downloads a file over HTTP into a part file, and goes on where an earlier try stopped when the
+ * server can. Knows nothing of hashes: who asked for the file checks it.
+ */
+import { createWriteStream } from "node:fs";
+import { rm, stat } from "node:fs/promises";
+import http, { type IncomingMessage } from "node:http";
+import https from "node:https";
+import { Transform } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { SourceError } from "./fetch-error.ts";
+
+export interface DownloadOptions {
+  readonly url: string;
+  /** The part file; what it holds already is kept and continued. */
+  readonly partFile: string;
+  readonly signal: AbortSignal;
+  readonly onProgress: (bytes: number, total: number | undefined) => void;
+  /** Proxy settings (`HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`) are taken from here. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly limits?: Partial<DownloadLimits>;
+}
+
+export interface DownloadLimits {
+  /** Until a connection stands, TLS included. */
+  readonly connectMs: number;
+  /** The longest silence of the server afterwards. */
+  readonly silenceMs: number;
+  readonly redirects: number;
+  /** Cut connections in a row that brought nothing new. */
+  readonly emptyTries: number;
+}
+
+export const downloadLimits: DownloadLimits = {
+  connectMs: 5_000,
+  silenceMs: 30_000,
+  redirects: 5,
+  emptyTries: 2,
+};
+
+/** The connection ended before the file did. */
+class CutError extends Error {}
+
+/** Fills the part file. Throws a SourceError with the reason, or an error of the disk. */
+export async function download(options: DownloadOptions): Promise<void> {
+  const limits = { ...downloadLimits, ...options.limits };
+  let emptyTries = 0;
+  let size = await sizeOf(options.partFile);
+  for (;;) {
+    try {
+      await downloadOnce(options, limits, size);
+      return;
+    } catch (error) {
+      options.signal.throwIfAborted();
+      if (!(error instanceof CutError)) throw error;
+      const sizeNow = await sizeOf(options.partFile);
+      emptyTries = sizeNow > size ? 0 : emptyTries + 1;
+      if (emptyTries >= limits.emptyTries) throw new SourceError(error.message);
+      size = sizeNow;
+    }
+  }
+}
+
+async function downloadOnce(
+  options: DownloadOptions,
+  limits: DownloadLimits,
+  size: number,
+): Promise<void> {
+  const response = await open(new URL(options.url), options, limits, size);
+  if (response.statusCode === 416) {
+    // Nothing lies beyond what we have: either it is all, or it is not this file.
+    response.destroy();
+    if (/\/(\d+)$/.exec(response.headers["content-range"] ?? "")?.[1] === String(size)) return;
+    await rm(options.partFile, { force: true });
+    return downloadOnce(options, limits, 0);
+  }
+  const start = resumePoint(response, size);
+  const length = Number(response.headers["content-length"] ?? Number.NaN);
+  const total = Number.isFinite(length) ? start + length : undefined;
+  let bytes = start;
+  options.onProgress(bytes, total);
+  const counter = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      bytes += chunk.length;
+      options.onProgress(bytes, total);
+      done(null, chunk);
+    },
+  });
+  const file = createWriteStream(options.partFile, { flags: start > 0 ? "a" : "w" });
+  try {
+    await pipeline(response, counter, file, { signal: options.signal });
+  } catch (error) {
+    throw isNetworkError(error) ? new CutError(reasonOf(error)) : error;
+  }
+  if (total !== undefined && bytes < total) {
+    throw new CutError(`the connection ended after ${bytes} of ${total} bytes`);
+  }
+}
+
+/** Where the answer's body belongs: after what we have, or at the beginning. */
+function resumePoint(response: IncomingMessage, size: number): number {
+  if (response.statusCode === 200) return 0;
+  const start = Number(/^bytes (\d+)-/.exec(response.headers["content-range"] ?? "")?.[1]);
+  if (response.statusCode === 206 && start === size) return size;
+  response.destroy();
+  throw new SourceError(`the server answered ${response.statusCode}`);
+}
+
+/** Sends the request and follows redirects until an answer that has a body for us. */
+async function open(
+  url: URL,
+  options: DownloadOptions,
+  limits: DownloadLimits,
+  size: number,
+): Promise<IncomingMessage> {
+  let current = url;
+  for (let redirects = 0; redirects <= limits.redirects; redirects += 1) {
+    const response = await request(current, options, limits, size);
+    const status = response.statusCode ?? 0;
+    const location = response.headers.location;
+    if (status < 300 || status >= 400 || location === undefined) {
+      if (status === 200 || status === 206 || status === 416) return response;
+      response.destroy();
+      throw new SourceError(`the server answered ${status}`);
+    }
+    response.destroy();
+    current = new URL(location, current);
+  }
+  throw new SourceError(`more than ${limits.redirects} redirects`);
+}
+
+function request(
+  url: URL,
+  options: DownloadOptions,
+  limits: DownloadLimits,
+  size: number,
+): Promise<IncomingMessage> {
+  const secure = url.protocol === "https:";
+  if (!secure && url.protocol !== "http:") {
+    throw new SourceError(`${url.protocol} addresses are not supported`);
+  }
+  const agentOptions = { proxyEnv: options.environment, keepAlive: false };
+  return new Promise((resolve, reject) => {
+    const outgoing = (secure ? https : http).request(url, {
+      agent: secure ? new https.Agent(agentOptions) : new http.Agent(agentOptions),
+      signal: options.signal,
+      headers: {
+        "user-agent": "completionist",
+        "accept-encoding": "identity",
+        ...(size > 0 ? { range: `bytes=${size}-` } : {}),
+      },
+    });
+    const connectTimer = setTimeout(() => {
+      outgoing.destroy(new SourceError(`no connection within ${limits.connectMs / 1000} s`));
+    }, limits.connectMs);
+    const connected = () => clearTimeout(connectTimer);
+    outgoing.on("socket", (socket) => {
+      if (!socket.connecting) connected();
+      else socket.once(secure ? "secureConnect" : "connect", connected);
+    });
+    outgoing.setTimeout(limits.silenceMs, () => {
+      outgoing.destroy(new CutError(`the server was silent for ${limits.silenceMs / 1000} s`));
+    });
+    outgoing.on("response", resolve);
+    outgoing.on("error", (error) => {
+      const known = error instanceof SourceError || !isNetworkError(error);
+      reject(known ? error : new SourceError(reasonOf(error)));
+    });
+    outgoing.on("close", connected);
+    outgoing.end();
+  });
+}
+
+const networkCodes: Readonly<Record<string, string>> = {
+  ENOTFOUND: "its name could not be resolved",
+  EAI_AGAIN: "its name could not be resolved",
+  ECONNREFUSED: "the connection was refused",
+  ECONNRESET: "the connection was cut",
+  ECONNABORTED: "the connection was cut",
+  ERR_STREAM_PREMATURE_CLOSE: "the connection was cut",
+  EPIPE: "the connection was cut",
+  ETIMEDOUT: "the connection timed out",
+  EHOSTUNREACH: "it cannot be reached",
+  ENETUNREACH: "there is no network",
+};
+
+function isNetworkError(error: unknown): boolean {
+  if (error instanceof CutError) return true;
+  const { code, syscall, path } = error as NodeJS.ErrnoException;
+  if (code === undefined) return false;
+  // Errors of files name a path; whatever else comes with a code is TLS, DNS or a socket.
+  return code in networkCodes || (path === undefined && syscall !== "write");
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof CutError) return error.message;
+  const { code, message } = error as NodeJS.ErrnoException;
+  return networkCodes[code ?? ""] ?? `${message.split("\n")[0]} (${code})`;
+}
+
+async function sizeOf(file: string): Promise<number> {
+  return stat(file).then(
+    (stats) => stats.size,
+    () => 0,
+  );
+}
