@@ -1,0 +1,130 @@
+/** POST /v1/completions: one request from its body to a response or a stream. */
+import type { OutgoingHttpHeaders } from "node:http";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { CompletionRun } from "../completion/completion-run.ts";
+import type { CompletionRequest } from "../contract/completion-request.ts";
+import { ApiError } from "../contract/errors.ts";
+import { parseCompletionRequest, readModelName } from "../contract/parse-request.ts";
+import { writeResponse } from "../contract/write-json.ts";
+import { ClientLeft } from "./active-requests.ts";
+import { ChunkWriter, type Envelope } from "./chunk-writer.ts";
+import { logUnexpected, toApiError } from "./error-reply.ts";
+import { EventStream } from "./event-stream.ts";
+import { foldParts } from "./fold-parts.ts";
+import { newCompletionId } from "./identifiers.ts";
+import { readJsonBody } from "./json-body.ts";
+import { finishHeaders, headerText, ignoredHeader, sendJson } from "./response-headers.ts";
+import type { ServerContext } from "./server-context.ts";
+
+/** Everything about one request that is under way. */
+interface Exchange {
+  readonly context: ServerContext;
+  readonly http: FastifyRequest;
+  readonly reply: FastifyReply;
+  readonly request: CompletionRequest;
+  readonly run: CompletionRun;
+  readonly envelope: Envelope;
+  readonly signal: AbortSignal;
+}
+
+/** `modelInPath` is the model of /v1/engines/{id}/completions and wins over the body's. */
+export async function answerCompletion(
+  context: ServerContext,
+  http: FastifyRequest,
+  reply: FastifyReply,
+  modelInPath?: string,
+): Promise<unknown> {
+  const signal = context.active.signalFor(reply.raw);
+  try {
+    const exchange = await startExchange(context, http, reply, signal, modelInPath);
+    return await (exchange.request.stream ? stream(exchange) : respond(exchange));
+  } catch (error) {
+    if (signal.reason instanceof ClientLeft) return dropReply(reply);
+    // An aborted run may fail in any way; why it was aborted is what the client should read.
+    throw signal.aborted ? signal.reason : error;
+  }
+}
+
+async function startExchange(
+  context: ServerContext,
+  http: FastifyRequest,
+  reply: FastifyReply,
+  signal: AbortSignal,
+  modelInPath: string | undefined,
+): Promise<Exchange> {
+  const body = readJsonBody(http);
+  const name = modelInPath ?? readModelName(body);
+  const model = context.catalog.resolve(name);
+  const { limits, strict } = context.options;
+  const parsed = parseCompletionRequest(body, { limits, strict });
+  const request = { ...parsed, model: name };
+  if (request.ignoredParameters.length > 0) {
+    reply.header("x-ignored-params", ignoredHeader(request.ignoredParameters));
+  }
+  const run = await context.startCompletion(request, model, signal);
+  reply.header("openai-model", headerText(run.artifact));
+  const envelope: Envelope = {
+    id: newCompletionId(),
+    created: Math.floor(Date.now() / 1000),
+    model: name ?? model.id,
+    system_fingerprint: run.fingerprint,
+  };
+  return { context, http, reply, request, run, envelope, signal };
+}
+
+async function respond({ reply, run, envelope }: Exchange): Promise<FastifyReply> {
+  const { choices, usage } = await foldParts(run.parts);
+  const body = writeResponse({ ...envelope, object: "text_completion", choices, usage });
+  return sendJson(reply, body);
+}
+
+/** Until the run is admitted a failure is an HTTP error; afterwards it is a frame. */
+async function stream(exchange: Exchange): Promise<FastifyReply> {
+  const { reply, request, run, envelope } = exchange;
+  const writer = new ChunkWriter(envelope, request.streamOptions);
+  let events: EventStream | undefined;
+  try {
+    for await (const part of run.parts) {
+      events ??= openStream(exchange);
+      const chunk = writer.write(part);
+      if (chunk !== undefined) await events.send(chunk);
+    }
+  } catch (error) {
+    if (events === undefined) throw error;
+    await failStream(exchange, events, error);
+  }
+  if (events === undefined) {
+    throw new ApiError("server", {}, { cause: new Error("a completion ended without a part") });
+  }
+  await events.done();
+  return reply;
+}
+
+function openStream({ context, reply }: Exchange): EventStream {
+  reply.hijack();
+  finishHeaders(reply);
+  reply.headers({
+    "content-type": "text/event-stream",
+    // Proxies such as nginx would collect frames otherwise.
+    "x-accel-buffering": "no",
+  });
+  const headers = reply.getHeaders() as OutgoingHttpHeaders;
+  return new EventStream(reply.raw, headers, context.options);
+}
+
+/** An error frame instead of a finish reason, so that a cut text never looks complete. */
+async function failStream(exchange: Exchange, events: EventStream, thrown: unknown): Promise<void> {
+  const { context, http, signal } = exchange;
+  if (signal.reason instanceof ClientLeft) return;
+  const cause: unknown = signal.aborted ? signal.reason : thrown;
+  const error = toApiError(cause, context.options.bodyBytesMax);
+  logUnexpected(error, http.id, context.log);
+  await events.send(JSON.stringify(error.body()));
+}
+
+/** Nobody is there to read an answer. */
+function dropReply(reply: FastifyReply): FastifyReply {
+  reply.hijack();
+  reply.raw.destroy();
+  return reply;
+}

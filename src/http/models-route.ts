@@ -1,0 +1,54 @@
+/** GET /v1/models and its relatives: which names a request may use. */
+import { ApiError } from "../contract/errors.ts";
+import { describeLimits, type ModelEntry } from "../contract/side-schemas.ts";
+import type { ServedModel } from "../models/catalog.ts";
+import type { ServerContext } from "./server-context.ts";
+
+export function listModels({ catalog, options }: ServerContext): object {
+  const data = catalog.list().map(({ id, model }) => modelEntry(id, model, options.limits));
+  return { object: "list", data };
+}
+
+/** Throws `modelNotFound` for a name that no request could use. */
+export function retrieveModel({ catalog, options }: ServerContext, id: string): object {
+  return modelEntry(id, catalog.resolve(id), options.limits);
+}
+
+/** The same list under the name that models had until 2022. */
+export function listEngines({ catalog }: ServerContext): object {
+  return { object: "list", data: catalog.list().map(({ id }) => engineEntry(id)) };
+}
+
+export function retrieveEngine({ catalog }: ServerContext, id: string): object {
+  catalog.resolve(id);
+  return engineEntry(id);
+}
+
+const engineEntry = (id: string): object => ({
+  id,
+  object: "engine",
+  owner: "completionist",
+  ready: true,
+});
+
+function modelEntry(
+  id: string,
+  model: ServedModel,
+  limits: Parameters<typeof describeLimits>[0],
+): ModelEntry {
+  return {
+    id,
+    object: "model",
+    created: model.created,
+    owned_by: "completionist",
+    max_model_len: model.engine.describe().contextLength,
+    limits: describeLimits(limits),
+  };
+}
+
+/** The id in `{id}/completions`. Throws `unknownUrl` for every other rest of a path. */
+export function engineOfPath(rest: string, method: string, path: string): string {
+  const id = /^(.+)\/completions$/.exec(rest)?.[1];
+  if (id === undefined) throw new ApiError("unknownUrl", { method, path });
+  return id;
+}

@@ -1,0 +1,102 @@
+/**
+ * Who may call from a browser. A server without keys must not answer to any page on the web: it
+ * checks the Origin header and, bound to loopback, the Host header too (a page can point a name of
+ * its own at 127.0.0.1). With keys, CORS alone decides what a page may read.
+ */
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { isLoopback } from "../config/exposure.ts";
+import { ApiError } from "../contract/errors.ts";
+import { shorten } from "../contract/shorten.ts";
+import { needsKey, type ServerOptions } from "./server-options.ts";
+
+const preflightAgeSeconds = 86_400;
+
+/** Throws for hosts and origins that are not allowed; sets CORS headers for those that are. */
+export function guardOrigin(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  options: ServerOptions,
+): void {
+  const host = request.headers.host;
+  if (host === undefined && request.raw.httpVersion === "1.1") {
+    throw new ApiError("badRequest", { reason: "the Host header is missing" });
+  }
+  const keyless = !needsKey(options);
+  if (keyless && host !== undefined && !isAllowedHost(host, options)) {
+    throw new ApiError("forbiddenHost", { host: shorten(host) });
+  }
+  const origin = request.headers.origin;
+  const allowed = allowedOrigin(origin, host, options);
+  if (allowed !== undefined) {
+    reply.header("access-control-allow-origin", allowed);
+    reply.header("access-control-expose-headers", "X-Request-ID");
+  }
+  if (allowed !== "*") reply.header("vary", "Origin");
+  if (keyless && origin !== undefined && allowed === undefined) {
+    throw new ApiError("forbiddenOrigin", { origin: shorten(origin) });
+  }
+}
+
+/** A browser asks whether it may send the real request. */
+export function isPreflight({ method, headers }: FastifyRequest): boolean {
+  return (
+    method === "OPTIONS" &&
+    headers.origin !== undefined &&
+    headers["access-control-request-method"] !== undefined
+  );
+}
+
+/** Answers a preflight; without an allowed origin the browser gets nothing to go on. */
+export function answerPreflight(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  if (reply.hasHeader("access-control-allow-origin")) {
+    const wanted = request.headers["access-control-request-headers"];
+    reply.headers({
+      "access-control-allow-methods": "GET, OPTIONS, POST",
+      "access-control-allow-headers": wanted || "Authorization, Content-Type",
+      "access-control-max-age": String(preflightAgeSeconds),
+    });
+    if (request.headers["access-control-request-private-network"] === "true") {
+      reply.header("access-control-allow-private-network", "true");
+    }
+  }
+  return reply.code(200).send();
+}
+
+function isAllowedHost(host: string, options: ServerOptions): boolean {
+  if (!isLoopback(options.host)) return true;
+  const name = hostName(host);
+  if (isLoopback(name)) return true;
+  const others = [options.host, ...options.allowedHosts].map(hostName);
+  return others.includes(name);
+}
+
+/** The name without port, brackets' case or a root dot. */
+function hostName(host: string): string {
+  const withoutPort = host.startsWith("[")
+    ? host.replace(/\]:\d+$/, "]")
+    : host.replace(/:\d+$/, "");
+  return withoutPort.replace(/\.$/, "").toLowerCase();
+}
+
+/** The value of Access-Control-Allow-Origin, or undefined when the origin is not allowed. */
+function allowedOrigin(
+  origin: string | undefined,
+  host: string | undefined,
+  options: ServerOptions,
+): string | undefined {
+  const cors = options.cors ?? (needsKey(options) ? "*" : undefined);
+  if (cors === "*" || cors?.includes("*")) return "*";
+  if (origin === undefined) return undefined;
+  if (isSameOrigin(origin, host)) return origin;
+  const allowed = cors === undefined ? isLoopbackOrigin(origin) : cors.includes(origin);
+  return allowed ? origin : undefined;
+}
+
+/** The page that this server itself serves. */
+const isSameOrigin = (origin: string, host: string | undefined): boolean =>
+  host !== undefined && /^https?:\/\//.test(origin) && origin.replace(/^https?:\/\//, "") === host;
+
+function isLoopbackOrigin(origin: string): boolean {
+  if (!/^https?:\/\//.test(origin) || !URL.canParse(origin)) return false;
+  return isLoopback(new URL(origin).hostname);
+}

@@ -1,0 +1,28 @@
+/** What the routes of one server share. */
+import type { CompletionRun } from "../completion/completion-run.ts";
+import type { CompletionRequest } from "../contract/completion-request.ts";
+import type { ModelCatalog, ServedModel } from "../models/catalog.ts";
+import type { ActiveRequests } from "./active-requests.ts";
+import type { ServerLog, ServerOptions } from "./server-options.ts";
+
+/** Validates what needs the model and starts; fails with an ApiError. */
+export type StartCompletion = (
+  request: CompletionRequest,
+  model: ServedModel,
+  signal: AbortSignal,
+) => Promise<CompletionRun>;
+
+/** What GET /health says. More members may follow `status`. */
+export interface Health {
+  readonly status: "ok" | "loading" | "failed";
+  readonly [detail: string]: unknown;
+}
+
+export interface ServerContext {
+  readonly catalog: ModelCatalog;
+  readonly options: ServerOptions;
+  readonly startCompletion: StartCompletion;
+  readonly health: () => Health;
+  readonly log: ServerLog;
+  readonly active: ActiveRequests;
+}

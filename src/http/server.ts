@@ -1,0 +1,157 @@
+/**
+ * The HTTP server: limits, checks before any route, routes, errors. Made of parts that are handed
+ * in, so that it can be tested without an engine.
+ */
+import { METHODS } from "node:http";
+import Fastify, { type FastifyInstance } from "fastify";
+import { startCompletion } from "../completion/complete.ts";
+import { ApiError } from "../contract/errors.ts";
+import type { ModelCatalog } from "../models/catalog.ts";
+import { ActiveRequests } from "./active-requests.ts";
+import { createKeyCheck } from "./api-keys.ts";
+import {
+  answerMalformed,
+  logUnexpected,
+  pathOf,
+  sendError,
+  toApiError,
+  unknownUrl,
+} from "./error-reply.ts";
+import { newRequestId } from "./identifiers.ts";
+import { answerPreflight, guardOrigin, isPreflight } from "./origin-guard.ts";
+import { compressPayload, finishHeaders, identify, nameService } from "./response-headers.ts";
+import { registerRoutes } from "./routes.ts";
+import type { Health, ServerContext, StartCompletion } from "./server-context.ts";
+import {
+  defaultServerOptions,
+  needsKey,
+  type ServerLog,
+  type ServerOptions,
+} from "./server-options.ts";
+import { skipBody } from "./skip-body.ts";
+
+export interface ServerParts {
+  readonly catalog: ModelCatalog;
+  readonly log: ServerLog;
+  readonly options?: Partial<ServerOptions>;
+  readonly startCompletion?: StartCompletion;
+  /** What GET /health says; without it the server is always well. */
+  readonly health?: () => Health;
+  /** Ends running requests with `shuttingDown` when it fires; `close()` alone waits for them. */
+  readonly shutdown?: AbortSignal;
+}
+
+/** A server that does not listen yet. Further routes may be added to it. */
+export function createServer(parts: ServerParts): FastifyInstance {
+  const options = { ...defaultServerOptions, ...parts.options };
+  const context: ServerContext = {
+    catalog: parts.catalog,
+    options,
+    log: parts.log,
+    active: new ActiveRequests(),
+    startCompletion: parts.startCompletion ?? startCompletion,
+    health: parts.health ?? (() => ({ status: "ok" })),
+  };
+  parts.shutdown?.addEventListener("abort", () => context.active.abortAll(shuttingDown()));
+  const app = createFastify(context);
+  prepareConnections(app);
+  addErrorReplies(app, context);
+  addRequestHooks(app, context);
+  registerRoutes(app, context);
+  return app;
+}
+
+const shuttingDown = (): ApiError =>
+  new ApiError("shuttingDown", {}, { retry: { shouldRetry: true, retryAfterMs: 1000 } });
+
+function createFastify({ options, log }: ServerContext): FastifyInstance {
+  return Fastify({
+    genReqId: newRequestId,
+    requestIdHeader: false,
+    bodyLimit: options.bodyBytesMax,
+    requestTimeout: options.requestTimeoutMs,
+    keepAliveTimeout: options.idleConnectionMs,
+    return503OnClosing: false,
+    // A missing Host header is answered by the guard, in the envelope.
+    http: {
+      headersTimeout: options.headersTimeoutMs,
+      connectionsCheckingInterval: options.timeoutCheckMs,
+      requireHostHeader: false,
+    },
+    routerOptions: {
+      ignoreTrailingSlash: true,
+      ignoreDuplicateSlashes: true,
+      maxParamLength: 1000,
+    },
+    rewriteUrl: ({ url = "/" }) => withoutBasePath(url, options.basePath),
+    clientErrorHandler: answerMalformed,
+    frameworkErrors: (thrown, request, reply) => {
+      identify(request, reply);
+      const error = toApiError(thrown, options.bodyBytesMax);
+      logUnexpected(error, request.id, log);
+      void sendError(reply, error);
+    },
+  });
+}
+
+function withoutBasePath(url: string, basePath: string): string {
+  if (basePath === "" || !url.startsWith(basePath)) return url;
+  const rest = url.slice(basePath.length);
+  if (rest === "" || rest.startsWith("?")) return `/${rest}`;
+  return rest.startsWith("/") ? rest : url;
+}
+
+function prepareConnections(app: FastifyInstance): void {
+  // Only methods that Fastify knows can be refused in the envelope. CONNECT never gets this far.
+  for (const method of METHODS) {
+    if (!app.supportedMethods.includes(method) && method !== "CONNECT") app.addHttpMethod(method);
+  }
+  // Bodies of all types are read as bytes; what they may be is decided in one place, json-body.ts.
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser("*", { parseAs: "buffer" }, (_, body, done) => done(null, body));
+  // Expectations other than 100-continue are ignored instead of refused with an empty answer.
+  app.server.on("checkExpectation", (request, response) => {
+    app.server.emit("request", request, response);
+  });
+}
+
+function addErrorReplies(app: FastifyInstance, { options, log }: ServerContext): void {
+  app.setErrorHandler(async (thrown, request, reply) => {
+    const error = toApiError(thrown, options.bodyBytesMax);
+    logUnexpected(error, request.id, log);
+    if (error.errorName === "requestTooLarge") await skipBody(request.raw);
+    return sendError(reply, error);
+  });
+  app.setNotFoundHandler((request) => {
+    throw unknownUrl(request);
+  });
+}
+
+/** The order of the checks decides what a stranger can learn: host and origin, then the key. */
+function addRequestHooks(app: FastifyInstance, { options, log }: ServerContext): void {
+  const checkKey = needsKey(options) ? createKeyCheck(options.apiKeys) : undefined;
+  let closing = false;
+  app.addHook("preClose", async () => {
+    closing = true;
+  });
+  app.addHook("onRequest", async (request, reply) => {
+    identify(request, reply);
+    const { raw } = reply;
+    raw.once("close", () => {
+      const fields = { requestId: request.id, method: request.method, path: pathOf(request) };
+      const outcome = raw.writableFinished ? { status: raw.statusCode } : { clientLeft: true };
+      log.info({ ...fields, ...outcome, ms: Math.round(reply.elapsedTime) }, "request");
+    });
+    guardOrigin(request, reply, options);
+    if (isPreflight(request)) return answerPreflight(request, reply);
+    if (closing) throw shuttingDown();
+    if (request.routeOptions.config.open !== true) checkKey?.(request.headers.authorization);
+    nameService(reply);
+    if (request.is404) throw unknownUrl(request);
+    return undefined;
+  });
+  app.addHook("onSend", async (request, reply, payload) => {
+    finishHeaders(reply);
+    return compressPayload(request, reply, payload);
+  });
+}
