@@ -49,19 +49,23 @@ export class Sampler {
   }
 
   #choose(logits: Float32Array, banned: readonly number[]): number {
-    const isPlain = banned.length === 0 && !this.#penalties.active;
-    if (this.#isGreedy && isPlain) return argmax(logits) ?? 0;
-    const adjusted = pool.fill(logits);
-    if (this.#penalties.active) this.#penalties.apply(adjusted);
-    for (const token of banned) adjusted[token] = Number.NEGATIVE_INFINITY;
-    if (this.#isGreedy) return argmax(adjusted) ?? leastBanned(logits, banned);
-    if (!pool.dropImpossible()) return argmax(adjusted) ?? leastBanned(logits, banned);
+    const row = this.#adjust(logits, banned);
+    if (this.#isGreedy || !pool.start(row)) return argmax(row) ?? leastBanned(logits, banned);
     const { temperature, topK, topP, minP, seed } = this.#parameters;
     if (topK > 0) pool.keepTop(topK);
     pool.weigh(temperature);
     if (topP < 1) pool.keepShare(topP);
     if (minP > 0) pool.keepWeight(minP);
     return pool.draw(uniform(seed, this.#candidate, this.#position));
+  }
+
+  /** The row with bias, penalties and bans; the given one when there are none. */
+  #adjust(logits: Float32Array, banned: readonly number[]): Float32Array {
+    if (banned.length === 0 && !this.#penalties.active) return logits;
+    const adjusted = pool.copy(logits);
+    this.#penalties.apply(adjusted);
+    for (const token of banned) adjusted[token] = Number.NEGATIVE_INFINITY;
+    return adjusted;
   }
 }
 

@@ -16,13 +16,14 @@ export interface TokenScore {
  * is smaller); the same token has the identical number in both places.
  */
 export function scoreToken(logits: Float32Array, token: number, topCount: number): TokenScore {
-  const max = maximum(logits);
+  const best = topTokens(logits, topCount);
+  const max = best.length > 0 ? (logits[best[0] ?? 0] ?? Number.NaN) : maximum(logits);
   const normaliser = logSumExp(logits, max);
   const logprobOf = (id: number): number => {
     const logprob = Math.fround((logits[id] ?? Number.NaN) - max - normaliser);
     return Number.isFinite(logprob) ? Math.max(logprob, logprobMin) : logprobMin;
   };
-  const top = topTokens(logits, topCount).map((id) => [id, logprobOf(id)] as const);
+  const top = best.map((id) => [id, logprobOf(id)] as const);
   return { logprob: logprobOf(token), top };
 }
 
@@ -30,22 +31,35 @@ export function scoreToken(logits: Float32Array, token: number, topCount: number
 export function topTokens(logits: Float32Array, count: number): number[] {
   const size = Math.min(count, logits.length);
   if (size <= 0) return [];
-  const ids: number[] = [];
-  const values: number[] = [];
-  let worst = Number.NEGATIVE_INFINITY;
-  for (let id = 0; id < logits.length; id += 1) {
+  // One place more than wanted takes what is pushed out.
+  const ids = new Uint32Array(size + 1);
+  const values = new Float64Array(size + 1);
+  for (let id = 0; id < size; id += 1) insert(ids, values, id, id, logits[id] as number);
+  let worst = values[size - 1] as number;
+  for (let id = size; id < logits.length; id += 1) {
     const value = logits[id] as number;
-    if (ids.length === size && !(value > worst)) continue;
-    const ranked = Number.isNaN(value) ? Number.NEGATIVE_INFINITY : value;
-    if (ids.length === size) {
-      ids.pop();
-      values.pop();
+    if (value > worst) {
+      insert(ids, values, size, id, value);
+      worst = values[size - 1] as number;
     }
-    let place = values.length;
-    while (place > 0 && (values[place - 1] as number) < ranked) place -= 1;
-    ids.splice(place, 0, id);
-    values.splice(place, 0, ranked);
-    worst = values.at(-1) as number;
   }
-  return ids;
+  return Array.from(ids.subarray(0, size));
+}
+
+/** Puts a token into a list of `length` tokens, behind those that are at least as likely. */
+function insert(
+  ids: Uint32Array,
+  values: Float64Array,
+  length: number,
+  id: number,
+  value: number,
+): void {
+  const ranked = Number.isNaN(value) ? Number.NEGATIVE_INFINITY : value;
+  let place = length;
+  for (; place > 0 && (values[place - 1] as number) < ranked; place -= 1) {
+    ids[place] = ids[place - 1] as number;
+    values[place] = values[place - 1] as number;
+  }
+  ids[place] = id;
+  values[place] = ranked;
 }
