@@ -1,0 +1,17 @@
+/** Where the program begins: runs the command line and turns failures into a line and an exit code. */
+import { listModels, pullModel } from "./models.ts";
+import { runCommandLine } from "./program.ts";
+import { serve } from "./serve.ts";
+import { describeFailure } from "./user-error.ts";
+import { packageVersion } from "./version.ts";
+
+try {
+  const actions = { serve, listModels, pullModel };
+  process.exitCode = await runCommandLine(process.argv.slice(2), packageVersion(), actions);
+} catch (error) {
+  const { text, exitCode } = describeFailure(error);
+  process.stderr.write(`completionist: ${text}\n`);
+  process.exitCode = exitCode;
+}
+// A lingering connection or child must not keep an ended program alive.
+process.exit();

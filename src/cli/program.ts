@@ -1,0 +1,100 @@
+/** The command line: commands, their options and their help. Every command is a file of its own. */
+import { Command, CommanderError } from "commander";
+import { type LoadedConfiguration, loadConfiguration } from "../config/load.ts";
+import type { SettingName } from "../config/settings.ts";
+import { addSettingOptions, flagsOf } from "./setting-options.ts";
+import { UserError, usageExitCode } from "./user-error.ts";
+
+/** A command resolves with the exit code. */
+export type Action = (loaded: LoadedConfiguration) => Promise<number>;
+
+export interface Actions {
+  readonly serve: Action;
+  readonly listModels: Action;
+  readonly pullModel: Action;
+}
+
+const modelSettings: readonly SettingName[] = ["cache"];
+
+/** Runs a command line without the first two words; resolves with the exit code. */
+export async function runCommandLine(
+  words: readonly string[],
+  version: string,
+  actions: Actions,
+): Promise<number> {
+  let exitCode = 0;
+  const run = (action: Action) => async (_options: object, command: Command) => {
+    refuseExtra(command);
+    exitCode = await action(loadFrom(command));
+  };
+  const program = createProgram(version);
+  addSettingOptions(takesNothing(program).action(run(actions.serve)));
+  addSettingOptions(
+    takesNothing(program.command("serve"))
+      .description("Serve the API. This is also what happens without a command.")
+      .action(run(actions.serve)),
+  );
+  const models = program.command("models").description("List or fetch model files.");
+  addSettingOptions(
+    takesNothing(models.command("list", { isDefault: true }))
+      .description("List the model folder.")
+      .action(run(actions.listModels)),
+    modelSettings,
+  );
+  addSettingOptions(
+    takesNothing(models.command("pull"))
+      .description("Fetch the default model now.")
+      .action(run(actions.pullModel)),
+    modelSettings,
+  );
+  try {
+    await program.parseAsync(words, { from: "user" });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    // Help and version end in this way too, with code 0.
+    if (error.exitCode === 0) return 0;
+    throw new UserError(error.message.replace(/^error: /, ""), usageExitCode);
+  }
+  return exitCode;
+}
+
+function createProgram(version: string): Command {
+  return new Command("completionist")
+    .description("The complete Completions API, on your own models.")
+    .usage("[command] [options]")
+    .version(version, "-V, --version", "Print the version.")
+    .helpOption("-h, --help", "Print this help.")
+    .helpCommand("help [command]", "Print the help of a command.")
+    .configureOutput({ writeErr: () => undefined })
+    .enablePositionalOptions()
+    .exitOverride();
+}
+
+/** Words that no command takes are refused by us: commander would only count them. */
+function takesNothing(command: Command): Command {
+  return command.allowExcessArguments(true);
+}
+
+function refuseExtra(command: Command): void {
+  const [first] = command.args;
+  if (first === undefined) return;
+  if (command.parent !== null) {
+    throw new UserError(
+      `${command.name()} takes no "${first}"; options begin with --`,
+      usageExitCode,
+    );
+  }
+  const names = command.commands.map((each) => each.name()).join(", ");
+  throw new UserError(`there is no command "${first}"; commands: ${names}`, usageExitCode);
+}
+
+function loadFrom(command: Command): LoadedConfiguration {
+  const options =
+    command.optsWithGlobals<Readonly<Record<string, unknown> & { config?: string }>>();
+  return loadConfiguration({
+    flags: flagsOf(options),
+    environment: process.env,
+    file: options.config,
+    folder: process.cwd(),
+  });
+}
