@@ -8,116 +8,18 @@ import {
   stopStrings,
 } from "../text/testing/arbitraries.ts";
 import { Candidate } from "./candidate.ts";
-import type {
-  CandidateFinished,
-  EngineEvent,
-  Job,
-  SamplingParameters,
-  StopConditions,
-  TextReleased,
-  Vocabulary,
-} from "./engine.ts";
-import { testVocabulary } from "./testing/vocabulary.ts";
-
-const sampling: SamplingParameters = {
-  temperature: 0,
-  topP: 1,
-  topK: 0,
-  minP: 0,
-  frequencyPenalty: 0,
-  presencePenalty: 0,
-  repetitionPenalty: 1,
-  logitBias: [],
-  seed: 1,
-};
-
-const stop: StopConditions = {
-  strings: [],
-  tokens: [],
-  includeStringInText: false,
-  ignoreEos: false,
-  minTokens: 0,
-};
-
-const job: Job = {
-  prompt: [0],
-  candidates: 1,
-  maxTokens: 100,
+import type { Job, SamplingParameters } from "./engine.ts";
+import {
+  eos,
+  job,
+  row,
+  run,
   sampling,
-  stop,
-  topLogprobs: undefined,
-  tokenLogprobs: false,
-  scoreFrom: undefined,
-  skipSpecialTokens: true,
-};
-
-const stopping = (conditions: Partial<StopConditions>, others: Partial<Job> = {}): Job => ({
-  ...job,
-  ...others,
-  stop: { ...stop, ...conditions },
-});
-
-const vocabulary = testVocabulary({
-  tokens: ["ab", "X\n", "foo"],
-  special: ["<s>", "</s>", "<|end|>", "<|mark|>"],
-  endOfGeneration: ["<|end|>"],
-});
-const eos = vocabulary.id("</s>");
-const mark = vocabulary.id("<|mark|>");
-
-/** A row in which one token is much likelier than the runner-up, and that than the rest. */
-function row(size: number, token: number, runnerUp?: number): Float32Array {
-  const logits = new Float32Array(size);
-  if (runnerUp !== undefined) logits[runnerUp] = 10;
-  logits[token] = 20;
-  return logits;
-}
-
-interface Outcome {
-  readonly candidate: Candidate;
-  readonly events: readonly EngineEvent[];
-  readonly groups: readonly TextReleased[];
-  readonly text: string;
-  readonly tokens: readonly number[];
-  readonly finished: CandidateFinished;
-  /** What `accept` returned. */
-  readonly next: readonly (number | undefined)[];
-}
-
-/** Lets a model say these tokens; when they run out, the context is full. */
-function run(
-  theJob: Job,
-  said: readonly number[],
-  { words = vocabulary as Vocabulary, index = 0, runnerUp = undefined as number | undefined } = {},
-): Outcome {
-  const events: EngineEvent[] = [];
-  const emit = (event: EngineEvent) => void events.push(event);
-  const candidate = new Candidate({ job: theJob, index, vocabulary: words });
-  const next: (number | undefined)[] = [];
-  if (candidate.start(emit)) {
-    for (const token of said) {
-      next.push(candidate.accept(row(words.size, token, runnerUp), emit));
-      if (next.at(-1) === undefined) break;
-    }
-    candidate.contextExhausted(emit);
-  }
-  const groups = events.filter((event) => event.kind === "text");
-  const [finished, ...others] = events.filter((event) => event.kind === "finished");
-  if (finished === undefined) throw new Error("The candidate did not finish.");
-  expect(others).toEqual([]);
-  expect(events.at(-1)).toBe(finished);
-  return {
-    candidate,
-    events,
-    groups,
-    text: groups.map(({ text }) => text).join(""),
-    tokens: groups.flatMap((group) => group.tokens.map(({ token }) => token)),
-    finished,
-    next,
-  };
-}
-
-const say = (text: string) => vocabulary.encode(text, true);
+  say,
+  stopping,
+  vocabulary,
+} from "./testing/candidate-run.ts";
+import { testVocabulary } from "./testing/vocabulary.ts";
 
 describe("the end of a candidate", () => {
   test("with max_tokens 0 it finishes at once with length and no tokens", () => {
@@ -185,82 +87,6 @@ describe("the end of a candidate", () => {
     const { candidate } = run(job, [eos]);
     expect(candidate.finished).toBe(true);
     expect(() => candidate.accept(row(vocabulary.size, 0), () => {})).toThrow();
-  });
-});
-
-describe("stop", () => {
-  test("a stop token ends like EOS", () => {
-    const { finished, text } = run(stopping({ tokens: [vocabulary.id("foo")] }), say("abfooab"));
-    expect(text).toBe("ab");
-    expect(finished).toMatchObject({ reason: "stop", tokenCount: 1 });
-    expect(finished.end).toMatchObject({ token: vocabulary.id("foo"), offset: 2 });
-  });
-
-  test("a stop string that names a special token stops on the token, and on its text", () => {
-    const conditions = stopping({ strings: ["<|mark|>"], ignoreEos: true });
-    const byToken = run(conditions, say("ab<|mark|>c"));
-    expect(byToken.text).toBe("ab");
-    expect(byToken.finished).toMatchObject({ reason: "stop", end: { token: mark, offset: 2 } });
-    const byText = run(conditions, vocabulary.encode("ab<|mark|>c"));
-    expect(byText.text).toBe("ab");
-    expect(byText.finished).toMatchObject({ reason: "stop", end: undefined, tokenCount: 1 });
-  });
-
-  test("a string cuts the text, its tokens are not counted, the cut token stays whole", () => {
-    const { finished, text, tokens } = run(stopping({ strings: ["oX"] }), say("abfooX\nmore"));
-    expect(text).toBe("abfo");
-    expect(tokens).toEqual(say("abfoo"));
-    expect(finished).toMatchObject({ reason: "stop", tokenCount: 2, end: undefined });
-  });
-
-  test("a match at the very start leaves no text and no tokens", () => {
-    const { events, finished } = run(stopping({ strings: ["ab"] }), say("ab"));
-    expect(events).toHaveLength(1);
-    expect(finished).toMatchObject({ reason: "stop", tokenCount: 0, end: undefined });
-  });
-
-  test("a string kept in the text keeps its tokens; what follows it is cut", () => {
-    const conditions = stopping({ strings: ["oX"], includeStringInText: true });
-    const { finished, text, tokens } = run(conditions, say("abfooX\nmore"));
-    expect(text).toBe("abfooX");
-    expect(tokens).toEqual(say("abfooX\n"));
-    expect(finished).toMatchObject({ reason: "stop", tokenCount: 3 });
-  });
-
-  test("a match on the token of max_tokens is a stop, one that waited for more as well", () => {
-    for (const strings of [["c"], ["c", "cd"]]) {
-      const { finished, text } = run(stopping({ strings }, { maxTokens: 3 }), say("ab-cd"));
-      expect(text).toBe("ab-");
-      expect(finished).toMatchObject({ reason: "stop", tokenCount: 2 });
-    }
-  });
-
-  test("a match that waited when EOS came takes the text, and EOS is not the end", () => {
-    const { finished, text } = run(stopping({ strings: ["X", "X\n\n"] }), say("abX\n</s>"));
-    expect(text).toBe("ab");
-    expect(finished).toMatchObject({ reason: "stop", tokenCount: 1, end: undefined });
-  });
-
-  test("EOS releases text that might have become a stop string", () => {
-    const { finished, text } = run(stopping({ strings: ["foobar"] }), say("foo</s>"));
-    expect(text).toBe("foo");
-    expect(finished).toMatchObject({ reason: "stop", tokenCount: 1, end: { offset: 3 } });
-  });
-});
-
-describe("min_tokens", () => {
-  test("no end of generation and no stop token is drawn before", () => {
-    const conditions = stopping({ minTokens: 3, tokens: [0x71], strings: ["<|mark|>"] });
-    const said = [eos, 0x71, mark, eos];
-    const { tokens, finished } = run(conditions, said, { runnerUp: 0x61 });
-    expect(tokens).toEqual([0x61, 0x61, 0x61]);
-    expect(finished).toMatchObject({ reason: "stop", end: { token: eos } });
-  });
-
-  test("stop strings are searched only in the text behind", () => {
-    const { text, finished } = run(stopping({ minTokens: 2, strings: ["y"] }), say("yxzyx"));
-    expect(text).toBe("yxz");
-    expect(finished).toMatchObject({ reason: "stop", tokenCount: 3 });
   });
 });
 

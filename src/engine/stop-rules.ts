@@ -1,5 +1,6 @@
 /** What ends a candidate, prepared once for all candidates of a job. */
 import { StopPatterns } from "../text/stop-matcher.ts";
+import { endTokens as endTokensOf } from "./end-tokens.ts";
 import type { StopConditions, Vocabulary } from "./engine.ts";
 
 export interface StopRules {
@@ -14,7 +15,6 @@ export interface StopRules {
 }
 
 const rulesByVocabulary = new WeakMap<Vocabulary, WeakMap<StopConditions, StopRules>>();
-const endsByVocabulary = new WeakMap<Vocabulary, readonly number[]>();
 
 /** The rules of a job. Candidates of one job get the same object. */
 export function stopRules(stop: StopConditions, vocabulary: Vocabulary): StopRules {
@@ -29,18 +29,7 @@ function makeRules(stop: StopConditions, vocabulary: Vocabulary): StopRules {
   const named = stop.strings
     .map((string) => vocabulary.specialToken(string))
     .filter((token) => token !== undefined);
-  const natural = stop.ignoreEos ? [] : endOfGenerationTokens(vocabulary);
+  const natural = stop.ignoreEos ? [] : endTokensOf(vocabulary);
   const endTokens = new Set([...natural, ...stop.tokens, ...named]);
   return { patterns: new StopPatterns(stop.strings), endTokens, endTokenList: [...endTokens] };
-}
-
-function endOfGenerationTokens(vocabulary: Vocabulary): readonly number[] {
-  const known = endsByVocabulary.get(vocabulary);
-  if (known !== undefined) return known;
-  const tokens: number[] = [];
-  for (let token = 0; token < vocabulary.size; token += 1) {
-    if (vocabulary.isEndOfGeneration(token)) tokens.push(token);
-  }
-  endsByVocabulary.set(vocabulary, tokens);
-  return tokens;
 }
