@@ -199,6 +199,18 @@ describe("numerics", () => {
     },
   );
 
+  test.each(["f32", "f16", "q8_0"] as const)(
+    "exact, %s: a prompt's last row is the same whether it alone or every row has logits",
+    (tensorType) => {
+      const backend = open({ tensorType }, "exact");
+      const all = evaluate(backend, rowsOf(prompt, 0));
+      const lastOnly = rowsOf(prompt, 1).map((row) => ({ ...row, logits: row.position === 39 }));
+      backend.decode(lastOnly);
+      const { buffer, byteOffset, byteLength } = backend.logits(39);
+      expect(Buffer.from(buffer, byteOffset, byteLength).equals(all[39] ?? Buffer.of())).toBe(true);
+    },
+  );
+
   test("a quantised cache of values is for fast numerics only", () => {
     const types = { keyType: "q8_0", valueType: "q8_0" } as const;
     expect(() => open({}, "reproducible", types)).toThrow(/numerics fast/);

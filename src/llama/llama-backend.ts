@@ -65,7 +65,8 @@ export class LlamaBackend implements Backend {
     this.vocabularySize = this.#functions.llama_vocab_n_tokens(model.vocabulary);
     this.#context = createContext(options, this.rowsMax);
     this.#memory = this.#functions.llama_get_memory(this.#context);
-    this.#batch = new RowBatch(this.rowsMax, this.sequences);
+    const { outputRowsMin } = options.numerics;
+    this.#batch = new RowBatch(this.rowsMax, this.sequences, outputRowsMin);
   }
 
   /** Throws a DecodeError, or a RangeError for rows that do not fit. */

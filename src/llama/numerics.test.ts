@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { planNumerics } from "./numerics.ts";
+import { planNumerics, restrictNumerics } from "./numerics.ts";
 
 const types = {
   q8: new Set(["Q8_0"]),
@@ -41,6 +41,18 @@ describe("a numerics plan", () => {
       Object.values(types).map((matrixTypes) => planNumerics(mode, matrixTypes).pairDecodeRows);
     expect(pairs("exact")).toEqual([true, true, true, true, true]);
     expect(pairs("reproducible")).toEqual([false, false, false, true, true]);
+  });
+
+  test("recurrent models go without pairs, and without exact", () => {
+    const recurrent = { isRecurrent: true, isHybrid: false };
+    const plan = planNumerics("reproducible", types.half);
+    expect(restrictNumerics(plan, recurrent).pairDecodeRows).toBe(false);
+    expect(restrictNumerics(plan, { isRecurrent: false, isHybrid: true }).pairDecodeRows).toBe(
+      false,
+    );
+    expect(restrictNumerics(plan, { isRecurrent: false, isHybrid: false })).toEqual(plan);
+    const exact = planNumerics("exact", types.q8);
+    expect(() => restrictNumerics(exact, recurrent)).toThrow(/recurrent state/);
   });
 
   test("only where generating equals reading may a generated cache be read on", () => {

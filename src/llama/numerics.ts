@@ -1,7 +1,5 @@
-/**
- * What the three numerics modes mean for loading a model and for its context. The measurements
- * behind the table are in docs/reference/numerics.md.
- */
+/** What the three numerics modes mean for loading a model, for its context and for each step. */
+import type { ModelFacts } from "./model.ts";
 import { isFloatType } from "./tensor-types.ts";
 
 export const numericsModes = ["fast", "reproducible", "exact"] as const;
@@ -26,7 +24,10 @@ export interface NumericsPlan {
   readonly separatePrompts: boolean;
   /** Whether the cache made while generating may serve as a later prompt's prefix. */
   readonly reuseGenerated: boolean;
-  /** Rows of one call that ask for logits, at least: the last product counts its rows, too. */
+  /**
+   * Rows of one call that compute logits, at least: the last product counts its rows, too. The
+   * backend sees to it.
+   */
   readonly outputRowsMin: 1 | 2;
 }
 
@@ -57,4 +58,22 @@ export function planNumerics(mode: NumericsMode, matrixTypes: ReadonlySet<string
     reuseGenerated: mode === "exact",
     outputRowsMin: floats ? 2 : 1,
   };
+}
+
+/**
+ * The plan that a loaded model can follow. Recurrent state cannot drop a second row again: such
+ * models go without, and generating with float weights may then vary with what else runs. Throws
+ * a RangeError where `exact` was asked for.
+ */
+export function restrictNumerics(
+  plan: NumericsPlan,
+  facts: Pick<ModelFacts, "isRecurrent" | "isHybrid">,
+): NumericsPlan {
+  if (!facts.isRecurrent && !facts.isHybrid) return plan;
+  if (plan.mode === "exact") {
+    throw new RangeError(
+      "This model keeps recurrent state, which exact numerics cannot serve; use reproducible.",
+    );
+  }
+  return { ...plan, pairDecodeRows: false };
 }

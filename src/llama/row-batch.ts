@@ -17,8 +17,11 @@ export class RowBatch {
   readonly #places: Int32Array;
   readonly #nextPlace: Int32Array;
   readonly #batch: Batch;
+  readonly #outputRowsMin: number;
 
-  constructor(rowsMax: number, sequences: number) {
+  /** `outputRowsMin` 2: a row that alone asks for logits gets a second one beside it. */
+  constructor(rowsMax: number, sequences: number, outputRowsMin: 1 | 2) {
+    this.#outputRowsMin = outputRowsMin;
     // Buffers made this way lie outside the JavaScript heap and do not move.
     const int32s = (): Int32Array<ArrayBuffer> => new Int32Array(new ArrayBuffer(rowsMax * 4));
     this.#tokens = int32s();
@@ -48,6 +51,31 @@ export class RowBatch {
    * the library evaluates only runs of rising, gapless sequence ids together.
    */
   fill(rows: readonly Row[]): Batch {
+    const next = this.#countRows(rows);
+    let outputs = 0;
+    let output = 0;
+    for (let index = 0; index < rows.length; index += 1) {
+      const row = rows[index];
+      if (row === undefined) continue;
+      const place = next[row.sequence] ?? 0;
+      next[row.sequence] = place + 1;
+      this.#places[index] = place;
+      this.#tokens[place] = row.token;
+      this.#positions[place] = row.position;
+      this.#sequences[place] = row.sequence;
+      this.#outputs[place] = row.logits ? 1 : 0;
+      if (row.logits) {
+        outputs += 1;
+        output = place;
+      }
+    }
+    this.#batch.n_tokens = rows.length;
+    if (outputs === 1 && this.#outputRowsMin > 1) this.#addOutput(output, rows.length);
+    return this.#batch;
+  }
+
+  /** First place of each sequence, when sequences follow each other by number. */
+  #countRows(rows: readonly Row[]): Int32Array {
     const next = this.#nextPlace.fill(0);
     for (const row of rows) {
       const { sequence } = row;
@@ -59,19 +87,16 @@ export class RowBatch {
     for (let sequence = 1; sequence < next.length; sequence += 1) {
       next[sequence] = (next[sequence] ?? 0) + (next[sequence - 1] ?? 0);
     }
-    for (let index = 0; index < rows.length; index += 1) {
-      const row = rows[index];
-      if (row === undefined) continue;
-      const place = next[row.sequence] ?? 0;
-      next[row.sequence] = place + 1;
-      this.#places[index] = place;
-      this.#tokens[place] = row.token;
-      this.#positions[place] = row.position;
-      this.#sequences[place] = row.sequence;
-      this.#outputs[place] = row.logits ? 1 : 0;
-    }
-    this.#batch.n_tokens = rows.length;
-    return this.#batch;
+    return next;
+  }
+
+  /** A neighbour of the same sequence is computed together with the row; another might not be. */
+  #addOutput(place: number, rows: number): void {
+    const sequence = this.#sequences[place];
+    const neighbours = [place - 1, place + 1].filter((other) => other >= 0 && other < rows);
+    const same = neighbours.find((other) => this.#sequences[other] === sequence);
+    const chosen = same ?? neighbours[0];
+    if (chosen !== undefined) this.#outputs[chosen] = 1;
   }
 
   /** The place in the batch of row `index` of the last `fill`. */
