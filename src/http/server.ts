@@ -142,6 +142,10 @@ function addRequestHooks(app: FastifyInstance, { options, log }: ServerContext):
       const outcome = raw.writableFinished ? { status: raw.statusCode } : { clientLeft: true };
       log.info({ ...fields, ...outcome, ms: Math.round(reply.elapsedTime) }, "request");
     });
+    // A connection kept open after its last answer would hold up the end of the server.
+    raw.once("finish", () => {
+      if (closing) request.raw.socket.destroySoon();
+    });
     guardOrigin(request, reply, options);
     if (isPreflight(request)) return answerPreflight(request, reply);
     if (closing) throw shuttingDown();
@@ -151,6 +155,7 @@ function addRequestHooks(app: FastifyInstance, { options, log }: ServerContext):
     return undefined;
   });
   app.addHook("onSend", async (request, reply, payload) => {
+    if (closing) reply.header("connection", "close");
     finishHeaders(reply);
     return compressPayload(request, reply, payload);
   });

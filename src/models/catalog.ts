@@ -1,6 +1,7 @@
 /** Which model names exist and which engine answers for each. */
 import type { Insertion } from "../completion/insertion.ts";
 import { ApiError } from "../contract/errors.ts";
+import { shorten } from "../contract/shorten.ts";
 import type { Engine } from "../engine/engine.ts";
 
 export type { Insertion };
@@ -46,7 +47,7 @@ export class ModelCatalog {
     const wanted = name ?? this.#defaultModel;
     if (wanted === undefined) throw new ApiError("missingModel");
     const model = this.#models.get(wanted) ?? this.#models.get(this.#aliases.get(wanted) ?? "");
-    if (model === undefined) throw new ApiError("modelNotFound", { model: wanted });
+    if (model === undefined) throw new ApiError("modelNotFound", { model: shorten(wanted) });
     return model;
   }
 
