@@ -84,6 +84,18 @@ export interface Job {
   readonly scoreFrom: number | undefined;
   /** Whether special tokens that are generated stay out of the text. */
   readonly skipSpecialTokens: boolean;
+  /** Who asks; without it the job shares with all others that do not say. */
+  readonly caller?: Caller;
+}
+
+/** Whose job it is: for fairness, and for who may profit from whose prompts. */
+export interface Caller {
+  /** A key's identity. Prompts of one owner never speed up those of another. */
+  readonly owner: string;
+  /** Jobs of one request share its turn. */
+  readonly request: string;
+  /** `batch` jobs wait while interactive ones want a slot. */
+  readonly priority: "interactive" | "batch";
 }
 
 export interface SamplingParameters {
