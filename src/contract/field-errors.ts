@@ -6,9 +6,11 @@ import { describeType, shorten } from "./shorten.ts";
 
 type Issue = z.core.$ZodIssue;
 
+/** Types that JSON does not tell apart and the schema does. */
+const ownTypes: ReadonlySet<string> = new Set(["an integer", "a decimal"]);
+
 const expectedTypes: Readonly<Record<string, string>> = {
   string: "a string",
-  number: "a number",
   boolean: "a boolean",
   object: "an object",
   record: "an object",
@@ -23,7 +25,7 @@ export function fieldError(issue: Issue, body: unknown, limits: Limits): ApiErro
   if (issue.code === "too_big" || issue.code === "too_small") {
     return rangeError(issue, param, value, limits);
   }
-  if (issue.message === "integer") return typeError(param, "an integer", value);
+  if (ownTypes.has(issue.message)) return typeError(param, issue.message, value);
   if (issue.code === "invalid_type") {
     return typeError(param, expectedTypes[issue.expected] ?? issue.expected, value);
   }
@@ -32,12 +34,7 @@ export function fieldError(issue: Issue, body: unknown, limits: Limits): ApiErro
 
 /** The field has another JSON type than it should. */
 export function typeError(param: string, expected: string, value: unknown): ApiError {
-  const received = value === Infinity || value === -Infinity ? "a too large number" : undefined;
-  return new ApiError("invalidType", {
-    param,
-    expected,
-    received: received ?? describeType(value),
-  });
+  return new ApiError("invalidType", { param, expected, received: describeType(value) });
 }
 
 function rangeError(

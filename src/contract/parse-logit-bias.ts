@@ -33,7 +33,7 @@ function tokenId(key: string): number {
 
 function checkedBias(key: string, bias: unknown): number {
   const param = `logit_bias.${key}`;
-  if (typeof bias !== "number") throw typeError(param, "a number", bias);
+  if (typeof bias !== "number") throw typeError(param, "a decimal", bias);
   const limit = bias < 0 ? -biasMax : biasMax;
   if (Math.abs(bias) <= biasMax) return bias;
   throw new ApiError(bias < 0 ? "decimalBelowMin" : "decimalAboveMax", {

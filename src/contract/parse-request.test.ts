@@ -194,12 +194,12 @@ describe("a full request", () => {
 
 describe("types", () => {
   const cases: readonly [string, unknown, string][] = [
-    ["max_tokens", "16", "expected a number, but got a string instead"],
+    ["max_tokens", "16", "expected an integer, but got a string instead"],
     ["max_tokens", 1.5, "expected an integer, but got a decimal number instead"],
-    ["n", true, "expected a number, but got a boolean instead"],
+    ["n", true, "expected an integer, but got a boolean instead"],
     ["n", 200.5, "expected an integer, but got a decimal number instead"],
-    ["temperature", "1", "expected a number, but got a string instead"],
-    ["temperature", [1], "expected a number, but got an array instead"],
+    ["temperature", "1", "expected a decimal, but got a string instead"],
+    ["temperature", [1], "expected a decimal, but got an array instead"],
     ["echo", "true", "expected a boolean, but got a string instead"],
     ["echo", 1, "expected a boolean, but got an integer instead"],
     ["stream", "false", "expected a boolean, but got a string instead"],
@@ -207,14 +207,14 @@ describe("types", () => {
     ["user", 5, "expected a string, but got an integer instead"],
     ["model", 5, "expected a string, but got an integer instead"],
     ["seed", 0.5, "expected an integer, but got a decimal number instead"],
-    ["seed", Infinity, "expected a number, but got a too large number instead"],
+    ["seed", Infinity, "expected an integer, but got a number that is too large instead"],
     ["stop", 5, "expected a string or an array of strings, but got an integer instead"],
     ["stop", { a: 1 }, "expected a string or an array of strings, but got an object instead"],
     ["stream_options", true, "expected an object, but got a boolean instead"],
     ["stream_options", [], "expected an object, but got an array instead"],
     ["logit_bias", [], "expected an object, but got an array instead"],
     ["logit_bias", "x", "expected an object, but got a string instead"],
-    ["top_k", "40", "expected a number, but got a string instead"],
+    ["top_k", "40", "expected an integer, but got a string instead"],
     ["stop_token_ids", 5, "expected an array, but got an integer instead"],
     ["ignore_eos", 0, "expected a boolean, but got an integer instead"],
   ];

@@ -1,6 +1,7 @@
 /**
  * The fields of a request, once: zod checks them, TypeScript takes its types from here, and so does
- * the OpenAPI document. A message given to a check is the name of a row of the error table.
+ * the OpenAPI document. A message given to a range is the name of a row of the error table, one given to a
+ * type says what is expected.
  *
  * `prompt` and `logit_bias` are only described here and parsed by hand: a union over a long prompt
  * is slow and reports nothing of use, and a record would skip keys such as `__proto__`.
@@ -17,15 +18,19 @@ interface Range {
 }
 
 /** Any number with an integral value, also beyond 2^53 (zod's own `int` refuses 64-bit seeds). */
-function integer({ min, max }: Range = {}) {
-  let schema = z.number().refine(Number.isInteger, { error: "integer", abort: true });
+export function integer({ min, max }: Range = {}) {
+  let schema = z
+    .number({ error: "an integer" })
+    .refine(Number.isInteger, { error: "an integer", abort: true });
   if (min !== undefined) schema = schema.min(min, named("integerBelowMin"));
   if (max !== undefined) schema = schema.max(max, named("integerAboveMax"));
   return schema.meta({ type: "integer" });
 }
 
+const anyDecimal = z.number({ error: "a decimal" });
+
 const decimal = (min: number, max: number) =>
-  z.number().min(min, named("decimalBelowMin")).max(max, named("decimalAboveMax"));
+  anyDecimal.min(min, named("decimalBelowMin")).max(max, named("decimalAboveMax"));
 
 /** Null and absence mean the default. */
 function optional<T extends z.ZodType>(schema: T, fallback: z.output<T>, description: string) {
@@ -119,7 +124,7 @@ const extensionFields = (limits: Limits) => ({
   top_k: optional(integer({ min: -1 }), -1, "Draw from this many tokens; 0 and -1: from all."),
   min_p: optional(decimal(0, 1), 0, "Leave out tokens less likely than this share of the best."),
   repetition_penalty: optional(
-    z.number().gt(0, named("decimalNotAboveMin")).max(10, named("decimalAboveMax")),
+    anyDecimal.gt(0, named("decimalNotAboveMin")).max(10, named("decimalAboveMax")),
     1,
     "Divides the logits of tokens in prompt and completion; 1 is off.",
   ),

@@ -21,6 +21,7 @@ export function describeType(value: unknown): string {
     case "boolean":
       return "a boolean";
     case "number":
+      if (!Number.isFinite(value)) return "a number that is too large";
       return Number.isInteger(value) ? "an integer" : "a decimal number";
     case "undefined":
       return "nothing";

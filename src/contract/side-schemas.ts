@@ -4,6 +4,7 @@ import { ApiError } from "./errors.ts";
 import { fieldError } from "./field-errors.ts";
 import type { Limits } from "./limits.ts";
 import { requireObject } from "./parse-request.ts";
+import { integer } from "./request-schema.ts";
 
 const flag = (fallback: boolean) =>
   z
@@ -23,9 +24,7 @@ export const tokenizeRequestSchema = z.object({
 
 export const detokenizeRequestSchema = z.object({
   model,
-  tokens: z.array(
-    z.number().refine(Number.isInteger, { error: "integer" }).meta({ type: "integer" }),
-  ),
+  tokens: z.array(integer()),
 });
 
 export const modelSchema = z.object({

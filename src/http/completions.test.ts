@@ -1,7 +1,7 @@
 import OpenAI from "openai";
 import { afterEach, describe, expect, test } from "vitest";
 import type { CompletionRequest } from "../contract/completion-request.ts";
-import { ApiError } from "../contract/errors.ts";
+import { ApiError, type ErrorName, errorTable } from "../contract/errors.ts";
 import {
   aborted,
   choicePart,
@@ -153,10 +153,13 @@ describe("a response", () => {
 });
 
 describe("other paths of the same route", () => {
-  test.each(["/completions", "/v1/completions/", "//v1/completions", "/v1/completions?api=1"])(
-    "%s",
-    async (url) => expect((await server().post({}, url)).statusCode).toBe(200),
-  );
+  test.each([
+    "/completions",
+    "/beta/completions",
+    "/v1/completions/",
+    "//v1/completions",
+    "/v1/completions?api=1",
+  ])("%s", async (url) => expect((await server().post({}, url)).statusCode).toBe(200));
 
   test.each([
     ["/v1/engines/fake/completions", "fake"],
@@ -236,6 +239,21 @@ describe("failures", () => {
     expect((await post({})).statusCode).toBe(500);
     const empty: Script = async function* () {};
     expect((await server({}, empty).post({ stream: true })).statusCode).toBe(500);
+  });
+});
+
+describe("every row of the error table", () => {
+  test.each(Object.keys(errorTable) as ErrorName[])("%s goes out as it stands", async (name) => {
+    const error = new ApiError(name, { param: "p", limitType: "tokens" });
+    const { post } = server({
+      startCompletion: async () => {
+        throw error;
+      },
+    });
+    const answer = await post({ stream: true });
+    expect(answer.statusCode).toBe(errorTable[name].status);
+    expect(answer.headers["content-type"]).toBe("application/json");
+    expect(answer.json()).toEqual(error.body());
   });
 });
 

@@ -84,7 +84,8 @@ function allowedOrigin(
   host: string | undefined,
   options: ServerOptions,
 ): string | undefined {
-  const cors = options.cors ?? (needsKey(options) ? "*" : undefined);
+  const given = options.cors === undefined || options.cors.length === 0 ? undefined : options.cors;
+  const cors = given ?? (needsKey(options) ? "*" : undefined);
   if (cors === "*" || cors?.includes("*")) return "*";
   if (origin === undefined) return undefined;
   if (isSameOrigin(origin, host)) return origin;

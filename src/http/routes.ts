@@ -45,6 +45,8 @@ function routeTable(context: ServerContext): Record<string, Methods> {
   const complete: Handler = (request, reply) => answerCompletion(context, request, reply);
   return {
     "/completions": { POST: complete },
+    // Where some clients of other vendors look.
+    "/beta/completions": { POST: complete },
     "/models": { GET: () => listModels(context) },
     "/models/*": { GET: (request) => retrieveModel(context, restOf(request)) },
     "/engines": { GET: () => listEngines(context) },

@@ -11,7 +11,7 @@ export interface ServerOptions {
   readonly host: string;
   /** Host names, besides loopback ones, that a server without keys answers to. */
   readonly allowedHosts: readonly string[];
-  /** Origins whose pages may call; undefined: all when keys are in use, else loopback origins. */
+  /** Origins whose pages may call; none given: all when keys are in use, else loopback origins. */
   readonly cors: readonly string[] | "*" | undefined;
   /** A path in front of all routes, without a slash at its end; requests without it work too. */
   readonly basePath: string;

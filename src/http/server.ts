@@ -56,7 +56,7 @@ export function createServer(parts: ServerParts): FastifyInstance {
   const app = createFastify(context);
   prepareConnections(app);
   addErrorReplies(app, context);
-  addRequestHooks(app, context);
+  addRequestHooks(app, context, parts.shutdown);
   registerRoutes(app, context);
   return app;
 }
@@ -128,9 +128,16 @@ function addErrorReplies(app: FastifyInstance, { options, log }: ServerContext):
 }
 
 /** The order of the checks decides what a stranger can learn: host and origin, then the key. */
-function addRequestHooks(app: FastifyInstance, { options, log }: ServerContext): void {
+function addRequestHooks(
+  app: FastifyInstance,
+  { options, log }: ServerContext,
+  shutdown: AbortSignal | undefined,
+): void {
   const checkKey = needsKey(options) ? createKeyCheck(options.apiKeys) : undefined;
   let closing = false;
+  shutdown?.addEventListener("abort", () => {
+    closing = true;
+  });
   app.addHook("preClose", async () => {
     closing = true;
   });

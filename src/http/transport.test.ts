@@ -310,6 +310,12 @@ describe("malformed HTTP", () => {
     expect(parsed(await client.end()).statusCode).toBe(200);
   });
 
+  test("an offer to upgrade is ignored", async () => {
+    const client = await server().raw();
+    client.post({}, ["Connection: Upgrade, close", "Upgrade: h2c", "HTTP2-Settings: AAMAAABkAAQ"]);
+    expect(parsed(await client.end()).statusCode).toBe(200);
+  });
+
   test("an unknown expectation is ignored", async () => {
     const client = await server().raw();
     client.send(
