@@ -1,5 +1,5 @@
 import OpenAI from "openai";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import type { CompletionRequest } from "../contract/completion-request.ts";
 import { ApiError, type ErrorName, errorTable } from "../contract/errors.ts";
 import {
@@ -72,6 +72,21 @@ describe("a response", () => {
       system_fingerprint: "fp_fake",
     });
     expect(Number.isInteger(body.created)).toBe(true);
+  });
+
+  test("says how long it took", async () => {
+    vi.useFakeTimers({ toFake: ["performance"] });
+    try {
+      const { post } = server({}, (request) => {
+        vi.advanceTimersByTime(1234);
+        return oneChoice(String(request.stream));
+      });
+      for (const stream of [false, true]) {
+        expect((await post({ stream })).headers["openai-processing-ms"]).toBe("1234");
+      }
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   test("joins the parts of each choice and sorts by index", async () => {

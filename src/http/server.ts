@@ -19,7 +19,13 @@ import {
 } from "./error-reply.ts";
 import { newRequestId } from "./identifiers.ts";
 import { answerPreflight, guardOrigin, isPreflight } from "./origin-guard.ts";
-import { compressPayload, finishHeaders, identify, nameService } from "./response-headers.ts";
+import {
+  compressPayload,
+  elapsedMs,
+  finishHeaders,
+  identify,
+  nameService,
+} from "./response-headers.ts";
 import { registerRoutes } from "./routes.ts";
 import type { Health, ServerContext, StartCompletion } from "./server-context.ts";
 import {
@@ -147,7 +153,7 @@ function addRequestHooks(
     raw.once("close", () => {
       const fields = { requestId: request.id, method: request.method, path: pathOf(request) };
       const outcome = raw.writableFinished ? { status: raw.statusCode } : { clientLeft: true };
-      log.info({ ...fields, ...outcome, ms: Math.round(reply.elapsedTime) }, "request");
+      log.info({ ...fields, ...outcome, ms: elapsedMs(request) }, "request");
     });
     // A connection kept open after its last answer would hold up the end of the server.
     raw.once("finish", () => {
