@@ -64,8 +64,7 @@ class Scorer:
         logprobs, top, following = [None], [None], []
         for position, logits in self.rows(tokens):
             normaliser = log_sum_exp(logits)
-            best = heapq.nsmallest(self.top, range(len(logits)), key=lambda t: (-logits[t], t))
-            following = [[token, logits[token] - normaliser] for token in best]
+            following = [[t, logits[t] - normaliser] for t in likeliest(logits, self.top)]
             if position + 1 < len(tokens):
                 logprobs.append(logits[tokens[position + 1]] - normaliser)
                 top.append(following)
@@ -86,6 +85,13 @@ class Scorer:
     def tokenize(self, text):
         """With the model's own BOS; names of special tokens are plain text."""
         return self.model.get_vocab().tokenize(text, True, False)
+
+
+def likeliest(logits, count):
+    """Best first, ties by id."""
+    least = heapq.nlargest(count, logits)[-1] if count > 0 else math.inf
+    found = [token for token, logit in enumerate(logits) if logit >= least]
+    return sorted(found, key=lambda token: (-logits[token], token))[:count]
 
 
 def log_sum_exp(logits):
