@@ -27,5 +27,8 @@ export function diskProblem(error: unknown, folder: string): unknown {
       `the model folder ${folder} cannot be written (${code}); choose another with --cache`,
     );
   }
+  if (code === "ENOTDIR" || code === "EEXIST") {
+    return new FetchError(`the model folder ${folder} cannot be made (${code})`);
+  }
   return error;
 }

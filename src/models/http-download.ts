@@ -2,12 +2,9 @@
  * Downloads a file over HTTP into a part file, and goes on where an earlier try stopped when the
  * server can. Knows nothing of hashes: who asked for the file checks it.
  */
-import { createWriteStream } from "node:fs";
-import { rm, stat } from "node:fs/promises";
+import { open, rm, stat } from "node:fs/promises";
 import http, { type IncomingMessage } from "node:http";
 import https from "node:https";
-import { Transform } from "node:stream";
-import { pipeline } from "node:stream/promises";
 import { SourceError } from "./fetch-error.ts";
 
 export interface DownloadOptions {
@@ -66,7 +63,7 @@ async function downloadOnce(
   limits: DownloadLimits,
   size: number,
 ): Promise<void> {
-  const response = await open(new URL(options.url), options, limits, size);
+  const response = await openUrl(new URL(options.url), options, limits, size);
   if (response.statusCode === 416) {
     // Nothing lies beyond what we have: either it is all, or it is not this file.
     response.destroy();
@@ -79,21 +76,29 @@ async function downloadOnce(
   const total = Number.isFinite(length) ? start + length : undefined;
   let bytes = start;
   options.onProgress(bytes, total);
-  const counter = new Transform({
-    transform(chunk: Buffer, _encoding, done) {
+  const file = await open(options.partFile, start > 0 ? "a" : "w");
+  try {
+    // Not a pipeline: with one, the failure of a file can leave a response that never closes.
+    for await (const chunk of chunksOf(response)) {
+      await file.appendFile(chunk);
       bytes += chunk.length;
       options.onProgress(bytes, total);
-      done(null, chunk);
-    },
-  });
-  const file = createWriteStream(options.partFile, { flags: start > 0 ? "a" : "w" });
-  try {
-    await pipeline(response, counter, file, { signal: options.signal });
-  } catch (error) {
-    throw isNetworkError(error) ? new CutError(reasonOf(error)) : error;
+    }
+  } finally {
+    response.destroy();
+    await file.close();
   }
   if (total !== undefined && bytes < total) {
     throw new CutError(`the connection ended after ${bytes} of ${total} bytes`);
+  }
+}
+
+/** The body; what goes wrong here is the connection, never the disk. */
+async function* chunksOf(response: IncomingMessage): AsyncGenerator<Buffer> {
+  try {
+    yield* response;
+  } catch (error) {
+    throw new CutError(reasonOf(error));
   }
 }
 
@@ -107,7 +112,7 @@ function resumePoint(response: IncomingMessage, size: number): number {
 }
 
 /** Sends the request and follows redirects until an answer that has a body for us. */
-async function open(
+async function openUrl(
   url: URL,
   options: DownloadOptions,
   limits: DownloadLimits,
@@ -163,8 +168,7 @@ function request(
     });
     outgoing.on("response", resolve);
     outgoing.on("error", (error) => {
-      const known = error instanceof SourceError || !isNetworkError(error);
-      reject(known ? error : new SourceError(reasonOf(error)));
+      reject(error instanceof SourceError ? error : new SourceError(reasonOf(error)));
     });
     outgoing.on("close", connected);
     outgoing.end();
@@ -183,14 +187,6 @@ const networkCodes: Readonly<Record<string, string>> = {
   EHOSTUNREACH: "it cannot be reached",
   ENETUNREACH: "there is no network",
 };
-
-function isNetworkError(error: unknown): boolean {
-  if (error instanceof CutError) return true;
-  const { code, syscall, path } = error as NodeJS.ErrnoException;
-  if (code === undefined) return false;
-  // Errors of files name a path; whatever else comes with a code is TLS, DNS or a socket.
-  return code in networkCodes || (path === undefined && syscall !== "write");
-}
 
 function reasonOf(error: unknown): string {
   if (error instanceof CutError) return error.message;
