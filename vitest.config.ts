@@ -1,6 +1,7 @@
 /**
- * Two groups, one after the other: quick tests beside the code, then `test/`, whose files load real
- * models and so never run two at once (native engines share few cores).
+ * Three groups, one after the other: quick tests beside the code, then `test/`, whose files load
+ * real models and so never run two at once (native engines share few cores), then the clients of
+ * `test/clients/`, which share one server.
  */
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
@@ -29,12 +30,26 @@ export default defineConfig({
         test: {
           name: "whole",
           include: ["test/**/*.test.ts"],
+          exclude: ["test/clients/**"],
           maxWorkers: 1,
           fileParallelism: false,
           testTimeout: 120_000,
           // The first of them fetches the default model.
           hookTimeout: 300_000,
           sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "clients",
+          include: ["test/clients/**/*.test.ts"],
+          globalSetup: ["test/clients/support/shared-server.ts"],
+          maxWorkers: 1,
+          fileParallelism: false,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+          sequence: { groupOrder: 2 },
         },
       },
     ],
