@@ -26,20 +26,22 @@ declare module "fastify" {
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => unknown;
 
-interface Methods {
+export interface Methods {
   readonly GET?: Handler;
   readonly POST?: Handler;
   readonly open?: boolean;
 }
 
-/** Registers all routes, with /v1 in front and without it. */
-export function registerRoutes(app: FastifyInstance, context: ServerContext): void {
-  for (const [url, methods] of Object.entries(routeTable(context))) {
-    for (const prefix of ["", "/v1"]) registerUrl(app, prefix + url, methods);
-  }
+/** URL, in the router's notation, to what answers there. */
+export type RouteTable = ReadonlyMap<string, Methods>;
+
+/** All routes, with /v1 in front and without it. */
+export function createRoutes(context: ServerContext): RouteTable {
+  const routes = Object.entries(routesOf(context));
+  return new Map(["", "/v1"].flatMap((prefix) => routes.map(([url, row]) => [prefix + url, row])));
 }
 
-function routeTable(context: ServerContext): Record<string, Methods> {
+function routesOf(context: ServerContext): Record<string, Methods> {
   const { basePath, limits, version } = context.options;
   const openApi = JSON.stringify(openApiDocument({ limits, version, basePath }));
   const complete: Handler = (request, reply) => answerCompletion(context, request, reply);
@@ -68,27 +70,47 @@ function routeTable(context: ServerContext): Record<string, Methods> {
   };
 }
 
-function registerUrl(app: FastifyInstance, url: string, methods: Methods): void {
-  const config = { open: methods.open ?? false };
-  const answered: string[] = [];
-  for (const method of ["GET", "POST"] as const) {
-    const handler = methods[method];
-    if (handler === undefined) continue;
-    answered.push(...(method === "GET" ? ["GET", "HEAD"] : ["POST"]));
-    app.route({ method, url, config, handler: asJson(handler) });
+export function registerRoutes(app: FastifyInstance, routes: RouteTable): void {
+  for (const [url, methods] of routes) {
+    const config = { open: methods.open ?? false };
+    for (const method of ["GET", "POST"] as const) {
+      const handler = methods[method];
+      if (handler !== undefined) app.route({ method, url, config, handler: asJson(handler) });
+    }
   }
-  const allow = answered.join(", ");
-  app.route({
-    method: app.supportedMethods.filter((method) => !answered.includes(method)),
-    url,
-    config,
-    onRequest: async (request, reply) => {
-      // Asked for methods, not for a preflight: that was answered before.
-      if (request.method === "OPTIONS") return reply.header("allow", allow).code(204).send();
-      return refuseMethod(request, reply, allow);
-    },
-    handler: refuseUnknown,
-  });
+}
+
+/**
+ * A request that the router has no route for. Throws `unknownUrl`, or `methodNotAllowed` when
+ * another method would do; answers OPTIONS (what is no preflight) with the methods.
+ */
+export function answerWithoutRoute(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  routes: RouteTable,
+): FastifyReply {
+  const path = request.url
+    .replace(/\?.*$/s, "")
+    .replaceAll(/\/+/g, "/")
+    .replace(/(.)\/$/, "$1");
+  const methods = routes.get(path) ?? wildcardMethods(path, routes);
+  if (methods === undefined) throw unknownUrl(request);
+  const allow = allowOf(methods);
+  if (request.method === "OPTIONS") return reply.header("allow", allow).code(204).send();
+  return refuseMethod(request, reply, allow);
+}
+
+function wildcardMethods(path: string, routes: RouteTable): Methods | undefined {
+  const start = /^(\/v1)?\/(models|engines)\/(?=.)/.exec(path)?.[0] ?? "";
+  const { GET, POST } = routes.get(`${start}*`) ?? {};
+  if (POST !== undefined && path.endsWith("/completions")) return { POST };
+  return GET === undefined ? undefined : { GET };
+}
+
+/** The Allow header of a URL. */
+function allowOf({ GET, POST }: Methods): string {
+  const get = GET === undefined ? [] : ["GET", "HEAD"];
+  return [...get, ...(POST === undefined ? [] : ["POST"])].join(", ");
 }
 
 /** Handlers give objects, texts of JSON, or a reply that they have sent themselves. */
@@ -107,10 +129,6 @@ function refuseMethod(request: FastifyRequest, reply: FastifyReply, allow: strin
     method: request.method,
     path: shorten(pathOf(request)),
   });
-}
-
-function refuseUnknown(request: FastifyRequest): never {
-  throw unknownUrl(request);
 }
 
 const restOf = (request: FastifyRequest): string =>

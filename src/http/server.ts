@@ -2,7 +2,6 @@
  * The HTTP server: limits, checks before any route, routes, errors. Made of parts that are handed
  * in, so that it can be tested without an engine.
  */
-import { METHODS } from "node:http";
 import Fastify, { type FastifyInstance } from "fastify";
 import { startCompletion } from "../completion/complete.ts";
 import { ApiError } from "../contract/errors.ts";
@@ -26,7 +25,7 @@ import {
   identify,
   nameService,
 } from "./response-headers.ts";
-import { registerRoutes } from "./routes.ts";
+import { answerWithoutRoute, createRoutes, type RouteTable, registerRoutes } from "./routes.ts";
 import type { Health, ServerContext, StartCompletion } from "./server-context.ts";
 import {
   defaultServerOptions,
@@ -62,8 +61,9 @@ export function createServer(parts: ServerParts): FastifyInstance {
   const app = createFastify(context);
   prepareConnections(app);
   addErrorReplies(app, context);
-  addRequestHooks(app, context, parts.shutdown);
-  registerRoutes(app, context);
+  const routes = createRoutes(context);
+  addRequestHooks(app, context, routes, parts.shutdown);
+  registerRoutes(app, routes);
   return app;
 }
 
@@ -108,10 +108,6 @@ function withoutBasePath(url: string, basePath: string): string {
 }
 
 function prepareConnections(app: FastifyInstance): void {
-  // Only methods that Fastify knows can be refused in the envelope. CONNECT never gets this far.
-  for (const method of METHODS) {
-    if (!app.supportedMethods.includes(method) && method !== "CONNECT") app.addHttpMethod(method);
-  }
   // Bodies of all types are read as bytes; what they may be is decided in one place, json-body.ts.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", { parseAs: "buffer" }, (_, body, done) => done(null, body));
@@ -137,6 +133,7 @@ function addErrorReplies(app: FastifyInstance, { options, log }: ServerContext):
 function addRequestHooks(
   app: FastifyInstance,
   { options, log }: ServerContext,
+  routes: RouteTable,
   shutdown: AbortSignal | undefined,
 ): void {
   const checkKey = needsKey(options) ? createKeyCheck(options.apiKeys) : undefined;
@@ -164,8 +161,7 @@ function addRequestHooks(
     if (closing) throw shuttingDown();
     if (request.routeOptions.config.open !== true) checkKey?.(request.headers.authorization);
     nameService(reply);
-    if (request.is404) throw unknownUrl(request);
-    return undefined;
+    return request.is404 ? answerWithoutRoute(request, reply, routes) : undefined;
   });
   app.addHook("onSend", async (request, reply, payload) => {
     if (closing) reply.header("connection", "close");
