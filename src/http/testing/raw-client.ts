@@ -14,7 +14,8 @@ export async function listen(app: FastifyInstance): Promise<number> {
 export class RawClient {
   readonly #socket: Socket;
   readonly #changed = new EventTarget();
-  #received = "";
+  /** Pieces as they came: joined only when asked for, since answers may be long. */
+  #pieces: string[] = [];
   #ended = false;
 
   constructor(socket: Socket) {
@@ -22,7 +23,7 @@ export class RawClient {
     const changed = () => this.#changed.dispatchEvent(new Event("change"));
     socket.setEncoding("utf8");
     socket.on("data", (text: string) => {
-      this.#received += text;
+      this.#pieces.push(text);
       changed();
     });
     socket.on("error", () => {});
@@ -39,7 +40,8 @@ export class RawClient {
   }
 
   get received(): string {
-    return this.#received;
+    this.#pieces = [this.#pieces.join("")];
+    return this.#pieces[0] ?? "";
   }
 
   send(text: string): void {
@@ -61,17 +63,22 @@ export class RawClient {
 
   /** Everything received, as soon as it contains the text. Fails when the connection ends first. */
   async until(text: string): Promise<string> {
-    while (!this.#received.includes(text)) {
-      if (this.#ended) throw new Error(`the connection ended after ${this.#received}`);
+    let seen = this.received;
+    let looked = 1;
+    while (!seen.includes(text)) {
+      if (this.#ended) throw new Error(`the connection ended after ${this.received}`);
       await once(this.#changed, "change");
+      // The end of what was looked at, and all that came since.
+      seen = seen.slice(-text.length) + this.#pieces.slice(looked).join("");
+      looked = this.#pieces.length;
     }
-    return this.#received;
+    return this.received;
   }
 
   /** Everything received until the server closed the connection. */
   async end(): Promise<string> {
     while (!this.#ended) await once(this.#changed, "change");
-    return this.#received;
+    return this.received;
   }
 
   stopReading(): void {
