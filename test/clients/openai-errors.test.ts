@@ -1,11 +1,5 @@
 /** openai (npm): the error class of every refusal, none of which it may repeat. */
-import OpenAI, {
-  APIError,
-  AuthenticationError,
-  BadRequestError,
-  NotFoundError,
-  type RequestOptions,
-} from "openai";
+import OpenAI, { APIError, AuthenticationError, BadRequestError, NotFoundError } from "openai";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { tinyGgufFile } from "../../src/llama/testing/tiny-gguf.ts";
 import { type ServerProcess, startServer } from "../support/server-process.ts";
@@ -47,8 +41,9 @@ async function refusal(call: Promise<unknown>): Promise<APIError> {
   return error;
 }
 
-const raw = (options: RequestOptions): Promise<unknown> =>
-  client.post("/completions", options) as Promise<unknown>;
+/** Headers and bodies that `create` would not send. */
+const raw = (options: Parameters<OpenAI["post"]>[1]): Promise<unknown> =>
+  client.post("/completions", options);
 
 test("the right key is let in", async () => {
   expect((await client.completions.create(body)).choices).toHaveLength(1);

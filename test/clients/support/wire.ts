@@ -42,7 +42,10 @@ export const sharedServerUrl = (): string => inject("sharedServerUrl");
 export function post(
   path: string,
   body: object,
-  { url = sharedServerUrl(), headers = {} }: { url?: string; headers?: HeadersInit } = {},
+  {
+    url = sharedServerUrl(),
+    headers = {},
+  }: { url?: string; headers?: Readonly<Record<string, string>> } = {},
 ): Promise<Response> {
   return fetch(url + path, {
     method: "POST",
