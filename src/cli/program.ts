@@ -89,12 +89,21 @@ function refuseExtra(command: Command): void {
 }
 
 function loadFrom(command: Command): LoadedConfiguration {
-  const options =
-    command.optsWithGlobals<Readonly<Record<string, unknown> & { config?: string }>>();
+  const options = givenOptions(command);
   return loadConfiguration({
     flags: flagsOf(options),
     environment: process.env,
-    file: options.config,
+    file: typeof options.config === "string" ? options.config : undefined,
     folder: process.cwd(),
   });
+}
+
+/** What was said in front of the command and after it; commander's own defaults are left out. */
+function givenOptions(command: Command): Readonly<Record<string, unknown> & { config?: unknown }> {
+  const given: Record<string, unknown> =
+    command.parent === null ? {} : givenOptions(command.parent);
+  for (const [name, value] of Object.entries(command.opts())) {
+    if (command.getOptionValueSource(name) !== "default") given[name] = value;
+  }
+  return given;
 }
