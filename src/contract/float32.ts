@@ -8,6 +8,12 @@ const digitsMax = 9;
 /** Most float32 values need this many: the search starts here. */
 const digitsUsual = 8;
 
+/** Every whole number below this is a float32 of its own. */
+const wholeBelow = 2 ** 24;
+/** From here on, 10^places stays exact in a float64 for as many places as can be needed. */
+const quickFrom = 1e-8;
+const powersOfTen = Array.from({ length: 23 }, (_, exponent) => Number(`1e${exponent}`));
+
 /**
  * A logprob as a JSON number. The value is rounded to float32 first, so that two ways of computing
  * the same logprob print the same digits; NaN and the infinities become -9999.
@@ -19,37 +25,46 @@ export function printLogprob(logprob: number): string {
 
 /** Shortest text of a finite float32, in the form JSON.stringify would use. */
 export function printFloat32(value: number): string {
-  if (Number.isInteger(value) && Math.abs(value) < 2 ** 24) return String(value);
-  return isPowerOfTwo(value) ? searchUpwards(value) : searchAround(value);
+  const size = Math.abs(value);
+  if (Number.isInteger(value) && size < wholeBelow) return String(value);
+  if (size < quickFrom || size >= wholeBelow || isPowerOfTwo(value)) return searchUpwards(value);
+  return String(value < 0 ? -shortestDecimal(size) : shortestDecimal(size));
 }
 
-/** More digits never lose what fewer digits hold, except next to a power of two. */
-function searchAround(value: number): string {
-  let digits = digitsUsual;
-  let found = rounded(value, digits);
-  if (found === undefined) return String(Number(value.toPrecision(digitsMax)));
-  while (digits > 1) {
-    digits -= 1;
-    const shorter = rounded(value, digits);
-    if (shorter === undefined) break;
+/**
+ * The decimal with the fewest places that reads back as the same float32: a few multiplications
+ * instead of texts. More places never lose what fewer places hold, except next to a power of two.
+ */
+function shortestDecimal(size: number): number {
+  let places = digitsUsual - 1 - Math.floor(Math.log10(size));
+  let found = rounded(size, places);
+  while (found === undefined) {
+    places += 1;
+    found = rounded(size, places);
+  }
+  for (;;) {
+    places -= 1;
+    const shorter = rounded(size, places);
+    if (shorter === undefined) return found;
     found = shorter;
   }
-  return String(found);
 }
 
-/** The gap below a power of two is half the gap above, so every length has to be tried. */
+/** The value with that many decimal places, if it still reads back as the same float32. */
+function rounded(size: number, places: number): number | undefined {
+  const scale = powersOfTen[places] ?? 1;
+  // Both are exact integers below 2^53 or nearly so: the quotient is the float64 of the decimal.
+  const candidate = Math.round(size * scale) / scale;
+  return Math.fround(candidate) === size ? candidate : undefined;
+}
+
+/** Tries every length. The gap below a power of two is half the gap above it. */
 function searchUpwards(value: number): string {
   for (let digits = 1; digits < digitsMax; digits += 1) {
-    const found = rounded(value, digits);
-    if (found !== undefined) return String(found);
+    const candidate = Number(value.toPrecision(digits));
+    if (Math.fround(candidate) === value) return String(candidate);
   }
   return String(Number(value.toPrecision(digitsMax)));
-}
-
-/** The value at that many digits, if it still reads back as the same float32. */
-function rounded(value: number, digits: number): number | undefined {
-  const candidate = Number(value.toPrecision(digits));
-  return Math.fround(candidate) === value ? candidate : undefined;
 }
 
 const bits = new DataView(new ArrayBuffer(4));

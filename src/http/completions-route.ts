@@ -3,14 +3,13 @@ import type { OutgoingHttpHeaders } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { CompletionRun } from "../completion/completion-run.ts";
 import type { CompletionRequest } from "../contract/completion-request.ts";
-import { ApiError } from "../contract/errors.ts";
 import { parseCompletionRequest, readModelName } from "../contract/parse-request.ts";
 import { writeResponse } from "../contract/write-json.ts";
 import { ClientLeft } from "./active-requests.ts";
 import { ChunkWriter, type Envelope } from "./chunk-writer.ts";
 import { logUnexpected, toApiError } from "./error-reply.ts";
 import { EventStream } from "./event-stream.ts";
-import { foldParts } from "./fold-parts.ts";
+import { endedEarly, foldParts } from "./fold-parts.ts";
 import { newCompletionId } from "./identifiers.ts";
 import { readJsonBody } from "./json-body.ts";
 import { finishHeaders, headerText, ignoredHeader, sendJson } from "./response-headers.ts";
@@ -83,20 +82,20 @@ async function stream(exchange: Exchange): Promise<FastifyReply> {
   const { reply, request, run, envelope } = exchange;
   const writer = new ChunkWriter(envelope, request.streamOptions);
   let events: EventStream | undefined;
+  let complete = false;
   try {
     for await (const part of run.parts) {
       events ??= openStream(exchange);
       const chunk = writer.write(part);
       if (chunk !== undefined) await events.send(chunk);
+      complete = part.kind === "usage";
     }
+    if (!complete) throw endedEarly();
   } catch (error) {
     if (events === undefined) throw error;
     await failStream(exchange, events, error);
   }
-  if (events === undefined) {
-    throw new ApiError("server", {}, { cause: new Error("a completion ended without a part") });
-  }
-  await events.done();
+  await events?.done();
   return reply;
 }
 

@@ -21,12 +21,14 @@ export async function foldParts(parts: AsyncIterable<CompletionPart>): Promise<F
     known.add(part.choice);
     choices.set(index, known);
   }
-  if (usage === undefined) {
-    throw new ApiError("server", {}, { cause: new Error("a completion ended without its usage") });
-  }
+  if (usage === undefined) throw endedEarly();
   const sorted = [...choices.values()].sort((a, b) => a.index - b.index);
   return { choices: sorted.map((choice) => choice.whole()), usage };
 }
+
+/** The last part of a run is its usage: without it, something is missing. */
+export const endedEarly = (): ApiError =>
+  new ApiError("server", {}, { cause: new Error("a completion ended without its usage") });
 
 class FoldingChoice {
   readonly index: number;

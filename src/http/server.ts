@@ -115,6 +115,11 @@ function prepareConnections(app: FastifyInstance): void {
   app.server.on("checkExpectation", (request, response) => {
     app.server.emit("request", request, response);
   });
+  // Behind an answer that is still due, Node would write "100 Continue" into the middle of the next.
+  app.server.on("checkContinue", (request, response) => {
+    if (response.socket !== null) response.writeContinue();
+    app.server.emit("request", request, response);
+  });
 }
 
 function addErrorReplies(app: FastifyInstance, { options, log }: ServerContext): void {
@@ -156,6 +161,8 @@ function addRequestHooks(
     raw.once("finish", () => {
       if (closing) request.raw.socket.destroySoon();
     });
+    // Node drops bytes that came together with a request to upgrade: whoever sent them shall know.
+    if (request.headers.upgrade !== undefined) reply.header("connection", "close");
     guardOrigin(request, reply, options);
     if (isPreflight(request)) return answerPreflight(request, reply);
     if (closing) throw shuttingDown();

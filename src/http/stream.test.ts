@@ -225,6 +225,11 @@ describe("a failure after the headers", () => {
     expect(log.lines.filter(({ level }) => level === "error")).toHaveLength(1);
   });
 
+  test("is an error frame too when the run just ends", async () => {
+    const { chunks } = await streamed({}, () => partsOf([choicePart({ text: "a" })]));
+    expect(framesOf(chunks)[1].error.type).toBe("server_error");
+  });
+
   test("caused by a shutdown says so", async () => {
     const shutdown = new AbortController();
     const { client } = await started({ shutdown: shutdown.signal }, async function* (_, signal) {
