@@ -87,14 +87,12 @@ function writeStamp(folder) {
 function installedNodeProblem(folder) {
   const name = process.platform === "win32" ? "node.cmd" : "node";
   const file = path.join(folder, "node_modules", ".bin", name);
-  const version = childProcess.spawnSync(
-    fs.existsSync(file) ? `"${file}"` : "node",
-    ["--version"],
-    {
-      encoding: "utf8",
-      shell: true,
-    },
-  ).stdout;
+  const command = fs.existsSync(file) ? file : "node";
+  // On Windows it is a batch file, which only a shell runs.
+  const shell = process.platform === "win32";
+  const version = shell
+    ? childProcess.spawnSync(`"${command}" --version`, { encoding: "utf8", shell }).stdout
+    : childProcess.spawnSync(command, ["--version"], { encoding: "utf8" }).stdout;
   const major = Number((/^v(\d+)\./.exec(version || "") || [])[1]);
   if (major >= 24) return undefined;
   return version
