@@ -86,14 +86,14 @@ describe.runIf(process.platform !== "win32")("dependencies", () => {
     expect(calls()).toHaveLength(1);
   });
 
-  test("are installed again when the lock file or the dependencies change", async () => {
-    const { calls, lock, prepare, write } = project();
+  test("are installed again when the lock file asks for something else", async () => {
+    const { calls, lock, prepare } = project();
     await prepare();
     lock("1.0.1");
-    expect((await prepare()).errors).toContain("because package-lock.json has changed");
-    write("package.json", { dependencies: { a: "1.0.0", b: "1.0.0" } });
-    await prepare();
-    expect(calls()).toHaveLength(3);
+    expect((await prepare()).errors).toContain(
+      "node_modules is not what package-lock.json asks for",
+    );
+    expect(calls()).toHaveLength(2);
   });
 
   test("stay when something else in package.json changes", async () => {
@@ -113,11 +113,12 @@ describe.runIf(process.platform !== "win32")("dependencies", () => {
   });
 
   test("of which some are missing are installed", async () => {
-    const { folder, prepare } = project();
+    const { calls, folder, prepare } = project();
     await prepare();
     rmSync(join(folder, "node_modules", ".completionist-installed"));
     writeFileSync(join(folder, "node_modules", ".package-lock.json"), '{"packages":{}}');
-    expect((await prepare()).errors).toContain("because node_modules is incomplete");
+    await prepare();
+    expect(calls()).toHaveLength(2);
   });
 
   test("are installed once when two processes begin together", async () => {

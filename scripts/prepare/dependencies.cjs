@@ -61,18 +61,21 @@ function matchesLockFile(folder) {
 /** Why the dependencies must be installed, or undefined when they are in place. */
 function reasonToInstall(folder) {
   if (!fs.existsSync(path.join(folder, "node_modules"))) return "node_modules is missing";
-  let stamp;
-  try {
-    stamp = fs.readFileSync(stampPath(folder), "utf8").trim();
-  } catch (_error) {
-    if (matchesLockFile(folder) && installedNodeProblem(folder) === undefined) {
-      writeStamp(folder);
-      return undefined;
-    }
-    return "node_modules is incomplete";
+  if (readStamp(folder) === dependencyHash(folder)) return undefined;
+  // What `npm ci` or `npm install` by hand brought is as good.
+  if (matchesLockFile(folder) && installedNodeProblem(folder) === undefined) {
+    writeStamp(folder);
+    return undefined;
   }
-  if (stamp !== dependencyHash(folder)) return "package-lock.json has changed";
-  return undefined;
+  return "node_modules is not what package-lock.json asks for";
+}
+
+function readStamp(folder) {
+  try {
+    return fs.readFileSync(stampPath(folder), "utf8").trim();
+  } catch (_error) {
+    return undefined;
+  }
 }
 
 function writeStamp(folder) {
