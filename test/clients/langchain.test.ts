@@ -76,8 +76,8 @@ test("best_of = 3 with n = 2 and logprobs gives the best first", async () => {
   const llm = client({ bestOf: 3, n: 2, modelKwargs: { logprobs: 1, seed: 8 } });
   const { generations } = await llm.generate(["Once upon a"]);
   const means = generations[0]?.map(({ generationInfo }) => {
-    const { token_logprobs } = generationInfo?.logprobs as WireLogprobs;
-    const numbers = token_logprobs as number[];
+    const logprobs = generationInfo?.logprobs as WireLogprobs | undefined;
+    const numbers = (logprobs?.token_logprobs ?? []) as number[];
     return numbers.reduce((total, value) => total + value, 0) / numbers.length;
   });
   expect(means).toHaveLength(2);
