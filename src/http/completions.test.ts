@@ -1,40 +1,7 @@
-import OpenAI from "openai";
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import type { CompletionRequest } from "../contract/completion-request.ts";
-import { ApiError, type ErrorName, errorTable } from "../contract/errors.ts";
-import {
-  aborted,
-  choicePart,
-  fakeServer,
-  gate,
-  logprobsOf,
-  oneChoice,
-  partsOf,
-  RecordedLog,
-  type Script,
-  usage,
-} from "./testing/fake-server.ts";
-import { listen } from "./testing/raw-client.ts";
-
-const json = { "content-type": "application/json", host: "localhost" };
-const apps: ReturnType<typeof fakeServer>[] = [];
-
-afterEach(async () => {
-  await Promise.all(apps.splice(0).map((app) => app.close()));
-});
-
-function server(...parameters: Parameters<typeof fakeServer>) {
-  const app = fakeServer(...parameters);
-  apps.push(app);
-  const post = (body: unknown, url = "/v1/completions", headers: Record<string, string> = {}) =>
-    app.inject({
-      method: "POST",
-      url,
-      headers: { ...json, ...headers },
-      payload: typeof body === "string" ? body : JSON.stringify(body),
-    });
-  return { app, post };
-}
+import { choicePart, logprobsOf, oneChoice, partsOf, usage } from "./testing/fake-server.ts";
+import { server } from "./testing/injected-server.ts";
 
 describe("a response", () => {
   test("has the shape, the id and the headers of OpenAI's", async () => {
@@ -200,131 +167,10 @@ describe("other paths of the same route", () => {
   });
 });
 
-describe("failures", () => {
-  test("of the contract, the catalog and the completion are errors in the envelope", async () => {
-    const { post } = server({
-      startCompletion: async () => {
-        throw new ApiError("overloaded", {}, { retry: { shouldRetry: true, retryAfterMs: 1500 } });
-      },
-    });
-    const range = await post({ temperature: 3 });
-    expect([range.statusCode, range.json().error.code]).toEqual([400, "decimal_above_max_value"]);
-    const unknown = await post({ model: "nope", temperature: 3 });
-    expect([unknown.statusCode, unknown.json().error.code]).toEqual([404, "model_not_found"]);
-    const busy = await post({});
-    expect(busy.statusCode).toBe(503);
-    expect(busy.headers).toMatchObject({
-      "content-type": "application/json",
-      "retry-after": "2",
-      "retry-after-ms": "1500",
-      "x-should-retry": "true",
-    });
-    expect(busy.headers).not.toHaveProperty("cache-control");
-    expect(Object.keys(busy.json().error)).toEqual(["message", "type", "param", "code"]);
-  });
-
-  test("that nobody expected are a 500 without details, and logged", async () => {
-    const log = new RecordedLog();
-    const { post } = server({
-      log,
-      startCompletion: async () => {
-        throw new Error("secret detail");
-      },
-    });
-    const answer = await post({});
-    expect(answer.statusCode).toBe(500);
-    expect(answer.json().error.type).toBe("server_error");
-    expect(answer.body).not.toContain("secret");
-    const errors = log.lines.filter(({ level }) => level === "error");
-    expect(errors).toHaveLength(1);
-    expect(errors[0]?.fields).toMatchObject({ requestId: answer.headers["x-request-id"] });
-  });
-
-  test("in mid-run are HTTP errors when nothing is streamed", async () => {
-    const { post } = server({}, async function* () {
-      yield { kind: "admitted" };
-      yield choicePart({ text: "a" });
-      throw new ApiError("modelFailed", { reason: "it ended" });
-    });
-    expect((await post({})).statusCode).toBe(503);
-  });
-
-  test("of a run that ends without usage are 500s", async () => {
-    const { post } = server({}, () => partsOf([]));
-    expect((await post({})).statusCode).toBe(500);
-    const empty: Script = async function* () {};
-    expect((await server({}, empty).post({ stream: true })).statusCode).toBe(500);
-  });
-});
-
-describe("every row of the error table", () => {
-  test.each(Object.keys(errorTable) as ErrorName[])("%s goes out as it stands", async (name) => {
-    const error = new ApiError(name, { param: "p", limitType: "tokens" });
-    const { post } = server({
-      startCompletion: async () => {
-        throw error;
-      },
-    });
-    const answer = await post({ stream: true });
-    expect(answer.statusCode).toBe(errorTable[name].status);
-    expect(answer.headers["content-type"]).toBe("application/json");
-    expect(answer.json()).toEqual(error.body());
-  });
-});
-
 describe("strict mode and limits", () => {
   test("come from the options", async () => {
     const { post } = server({ options: { strict: true } });
     const answer = await post({ typical_p: 1 });
     expect(answer.json().error.message).toBe("Unrecognized request argument supplied: typical_p");
-  });
-});
-
-describe("with the official client", () => {
-  const client = async (...parameters: Parameters<typeof fakeServer>) => {
-    const { app } = server(...parameters);
-    const port = await listen(app);
-    return new OpenAI({ apiKey: "any", baseURL: `http://127.0.0.1:${port}/v1`, maxRetries: 0 });
-  };
-
-  test("responses and streams are read", async () => {
-    const openai = await client();
-    const whole = await openai.completions.create({ model: "fake", prompt: "x" });
-    expect(whole.choices[0]?.text).toBe("Hi");
-    expect(whole._request_id).toMatch(/^req_/);
-    let text = "";
-    const events = await openai.completions.create({ model: "fake", prompt: "x", stream: true });
-    for await (const event of events) text += event.choices[0]?.text;
-    expect(text).toBe("Hi");
-  });
-
-  test("errors keep their class, code and param", async () => {
-    const openai = await client();
-    const refused = openai.completions.create({ model: "fake", prompt: "x", temperature: 9 });
-    await expect(refused).rejects.toMatchObject({
-      constructor: OpenAI.BadRequestError,
-      code: "decimal_above_max_value",
-      param: "temperature",
-    });
-  });
-
-  test("an aborted request aborts the completion at once", async () => {
-    const started = gate();
-    const stopped = gate();
-    const openai = await client({}, async function* (_, signal) {
-      started.open();
-      await aborted(signal);
-      stopped.open();
-      yield { kind: "admitted" };
-    });
-    const controller = new AbortController();
-    const request = openai.completions.create(
-      { model: "fake", prompt: "x" },
-      { signal: controller.signal },
-    );
-    await started.opened;
-    controller.abort();
-    await expect(request).rejects.toThrow();
-    await stopped.opened;
   });
 });
