@@ -15,7 +15,9 @@ import { EngineChild, type EngineLog } from "./engine-child.ts";
 import { fingerprintOf, hashFile } from "./fingerprint.ts";
 import type { LoadedModel, LoadOptions } from "./messages.ts";
 
-export interface EmbeddedEngineOptions extends LoadOptions {
+export interface EmbeddedEngineOptions extends Omit<LoadOptions, "prefixCacheBytesMax"> {
+  /** Default 1 GiB. */
+  readonly prefixCacheBytesMax?: number;
   /** The artifact's name, for clients. */
   readonly artifact: string;
   readonly log: EngineLog;
@@ -33,6 +35,7 @@ export interface EngineState {
 const deathsMax = 5;
 /** A process that lived this long was healthy: its death starts the count anew. */
 const healthyMs = 60_000;
+const defaultPrefixCacheBytesMax = 1024 ** 3;
 const backoffMsMin = 500;
 const backoffMsMax = 30_000;
 
@@ -131,7 +134,9 @@ export class EmbeddedEngine implements Engine {
 
 function startChild(options: EmbeddedEngineOptions): EngineChild {
   const { modelPath, contextLength, slots, threads, numerics, kvType, log } = options;
-  return new EngineChild({ modelPath, contextLength, slots, threads, numerics, kvType }, log);
+  const prefixCacheBytesMax = options.prefixCacheBytesMax ?? defaultPrefixCacheBytesMax;
+  const load = { modelPath, contextLength, slots, threads, numerics, kvType, prefixCacheBytesMax };
+  return new EngineChild(load, log);
 }
 
 function describe(

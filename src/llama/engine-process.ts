@@ -27,9 +27,9 @@ function receive(message: ToEngine): void {
   else scheduler?.abort(message.id);
 }
 
-function load({ options }: Extract<ToEngine, { kind: "load" }>): void {
+function load(message: Extract<ToEngine, { kind: "load" }>): void {
   try {
-    served = openContext(options);
+    served = openContext(message.options);
   } catch (error) {
     const text = error instanceof Error ? error.message : String(error);
     send({ kind: "loadFailed", message: text }, () => process.exit(1));
@@ -39,6 +39,10 @@ function load({ options }: Extract<ToEngine, { kind: "load" }>): void {
     backend: served.backend,
     vocabulary: new TableVocabulary(served.vocabulary),
     padRows: served.padRows,
+    rules: served.rules,
+    reuseGenerated: served.reuseGenerated,
+    bytesPerToken: served.bytesPerToken,
+    idleBytesMax: message.options.prefixCacheBytesMax,
     nowMs: () => performance.now(),
     onEvent: (id, event) => outgoing.push({ id, event }),
     onEnded: (id) => outgoing.push({ id, ended: true }),

@@ -15,6 +15,8 @@ export interface LoadOptions {
   readonly numerics: NumericsMode;
   /** Number format of the cached keys; of the values too where `fast` allows it. */
   readonly kvType: CacheType;
+  /** What sequences that nobody uses may hold for later prompts. */
+  readonly prefixCacheBytesMax: number;
 }
 
 export interface LoadedModel {

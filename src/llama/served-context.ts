@@ -2,12 +2,14 @@
 import type { TokenizeOptions } from "../engine/engine.ts";
 import type { VocabularyData } from "../engine/vocabulary-table.ts";
 import type { Backend } from "../scheduler/backend.ts";
+import type { MatchRules } from "../scheduler/prefix-match.ts";
+import { cacheBytesPerToken } from "./cache-size.ts";
 import { readGgufHeader } from "./gguf-header.ts";
 import { openLibrary } from "./library.ts";
 import { LlamaBackend } from "./llama-backend.ts";
 import type { LoadOptions } from "./messages.ts";
 import { Model } from "./model.ts";
-import { planNumerics } from "./numerics.ts";
+import { planNumerics, restrictNumerics } from "./numerics.ts";
 import { tokenize } from "./tokenizer.ts";
 import { readVocabulary } from "./vocabulary.ts";
 
@@ -17,6 +19,10 @@ export interface ServedContext {
   readonly libraryVersion: string;
   /** Whether lone rows need a neighbour (scheduler/padding.ts). */
   readonly padRows: boolean;
+  /** Whether generated tokens may begin a later prompt. */
+  readonly reuseGenerated: boolean;
+  readonly rules: MatchRules;
+  readonly bytesPerToken: number;
   tokenize(text: string, options: TokenizeOptions): number[];
 }
 
@@ -27,8 +33,10 @@ export const defaultContextLength = 4096;
 export function openContext(options: LoadOptions): ServedContext {
   const { modelPath, slots, threads, kvType } = options;
   const library = openLibrary();
-  const numerics = planNumerics(options.numerics, readGgufHeader(modelPath).matrixTypes);
-  const model = Model.load(library, { path: modelPath, repackWeights: numerics.repackWeights });
+  const header = readGgufHeader(modelPath);
+  const planned = planNumerics(options.numerics, header.matrixTypes);
+  const model = Model.load(library, { path: modelPath, repackWeights: planned.repackWeights });
+  const numerics = restrictNumerics(planned, model.facts);
   const trained = model.facts.trainedContextLength;
   const contextLength = options.contextLength ?? Math.min(defaultContextLength, trained);
   const valueType = numerics.mode === "fast" ? { valueType: kvType } : {};
@@ -46,6 +54,12 @@ export function openContext(options: LoadOptions): ServedContext {
     vocabulary: readVocabulary(model),
     libraryVersion: library.version,
     padRows: numerics.pairDecodeRows,
+    reuseGenerated: numerics.reuseGenerated,
+    rules: {
+      rowsMin: numerics.mode === "fast" || numerics.pairDecodeRows ? 1 : 2,
+      cutsAnywhere: !model.facts.isRecurrent && !model.facts.isHybrid,
+    },
+    bytesPerToken: cacheBytesPerToken(header),
     tokenize: (text, tokenizeOptions) => tokenize(model, text, tokenizeOptions),
   };
 }

@@ -1,5 +1,5 @@
 /**
- * What the scheduler steps: four calls over numbered sequences. libllama implements it in llama/,
+ * What the scheduler steps: a few calls over numbered sequences. libllama implements it in llama/,
  * a fake in scheduler/testing for the tests. All calls are synchronous and come from one thread.
  */
 export interface Backend {
@@ -24,6 +24,8 @@ export interface Backend {
    * sliding window): the sequence is then unchanged. Length 0 always works.
    */
   trimSequence(sequence: number, length: number): boolean;
+  /** Tokens a sequence holds by the library's own count, for checks. */
+  sequenceLength?(sequence: number): number;
 }
 
 export interface Row {

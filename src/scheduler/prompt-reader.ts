@@ -9,67 +9,77 @@
  *   scores     read + 1   read + 2         read + count (in the next chunk, or generated)
  */
 import { scoreToken } from "../sampling/score.ts";
-import type { Backend, Row } from "./backend.ts";
+import type { Row } from "./backend.ts";
 import { padding } from "./padding.ts";
 import { chunkRows, type RowBudget } from "./prompt-rows.ts";
+import type { SequenceCache } from "./sequence-cache.ts";
+import type { Slot } from "./slot.ts";
 import { type Task, wantsLogits } from "./task.ts";
 
+export interface PromptReaderOptions {
+  readonly cache: SequenceCache;
+  readonly budget: RowBudget;
+  readonly padRows: boolean;
+  readonly nowMs: () => number;
+}
+
 export class PromptReader {
-  readonly #backend: Backend;
-  readonly #budget: RowBudget;
-  readonly #padRows: boolean;
-  readonly #nowMs: () => number;
+  readonly #options: PromptReaderOptions;
 
-  constructor(options: {
-    readonly backend: Backend;
-    readonly budget: RowBudget;
-    readonly padRows: boolean;
-    readonly nowMs: () => number;
-  }) {
-    this.#backend = options.backend;
-    this.#budget = options.budget;
-    this.#padRows = options.padRows;
-    this.#nowMs = options.nowMs;
+  constructor(options: PromptReaderOptions) {
+    this.#options = options;
   }
 
-  /** Reads the next chunk. After the last one the task holds the logits of its last row. */
-  readChunk(task: Task): void {
-    const { job } = task;
-    const wanted = this.#budget.rows(job.scoreFrom !== undefined);
+  /**
+   * Reads the next chunk and gives the number of its rows. After the last chunk the slot holds the
+   * logits of the last row, if the job goes on from there.
+   */
+  readChunk(task: Task): number {
+    const { cache, budget, padRows, nowMs } = this.#options;
+    const { job, slot } = task;
+    if (slot === undefined) throw new Error("a prompt is read into a slot");
+    const wanted = budget.rows(job.scoreFrom !== undefined);
     const count = chunkRows(job.prompt.length - task.read, wanted);
-    const rows = this.#rows(task, count);
-    const startMs = this.#nowMs();
-    this.#backend.decode(rows);
-    this.#score(task, count);
-    this.#budget.record(count, this.#nowMs() - startMs);
+    const rows = promptRows(task, slot, count);
+    const isLone = count === 1;
+    if (isLone && padRows) rows.push(padding(rows[0] as Row));
+    const startMs = nowMs();
+    cache.decode(rows);
+    this.#score(task, slot, count);
+    budget.record(count, nowMs() - startMs);
     task.read += count;
-    if (task.read === job.prompt.length && job.maxTokens > 0) {
-      task.lastRow = Float32Array.from(this.#backend.logits(count - 1));
-    }
-    if (rows.length > count) this.#backend.trimSequence(rows[0]?.sequence as number, task.read);
+    cache.cut(slot, task.read);
+    // A row computed alone has bits of its own, so it may not begin another prompt.
+    if (!isLone || padRows) slot.promptLength = task.read;
+    if (task.read === job.prompt.length && job.maxTokens > 0) this.#keepLastRow(task, slot, count);
+    return count;
   }
 
-  #rows(task: Task, count: number): Row[] {
-    const { job, read, promptSlot: sequence } = task;
-    if (sequence === undefined) throw new Error("a prompt is read into a slot");
-    const rows: Row[] = [];
-    for (let index = read; index < read + count; index++) {
-      const token = job.prompt[index] as number;
-      rows.push({ token, position: index, sequence, logits: wantsLogits(job, index) });
-    }
-    if (count === 1 && this.#padRows) rows.push(padding(rows[0] as Row));
-    return rows;
+  #keepLastRow(task: Task, slot: Slot, count: number): void {
+    const logits = Float32Array.from(this.#options.cache.logits(count - 1));
+    slot.lastRow = { position: task.read - 1, logits };
+    task.lastRow = logits;
   }
 
-  #score(task: Task, count: number): void {
+  #score(task: Task, slot: Slot, count: number): void {
     const { job, read } = task;
     if (job.scoreFrom === undefined) return;
-    const last = job.prompt.length - 1;
+    if (read === task.cached) slot.scores[read] = task.boundaryScore;
     for (let row = 0; row < count; row++) {
-      const index = read + row;
-      if (index === last || index + 1 < job.scoreFrom) continue;
-      const next = job.prompt[index + 1] as number;
-      task.scores.push(scoreToken(this.#backend.logits(row), next, job.topLogprobs ?? 0));
+      const scored = read + row + 1;
+      if (scored < job.scoreFrom || scored >= job.prompt.length) continue;
+      const token = job.prompt[scored] as number;
+      const logits = this.#options.cache.logits(row);
+      slot.scores[scored] = scoreToken(logits, token, job.topLogprobs ?? 0);
     }
   }
+}
+
+function promptRows({ job, read }: Task, slot: Slot, count: number): Row[] {
+  const rows: Row[] = [];
+  for (let position = read; position < read + count; position++) {
+    const token = job.prompt[position] as number;
+    rows.push({ token, position, sequence: slot.id, logits: wantsLogits(job, position) });
+  }
+  return rows;
 }

@@ -1,93 +1,98 @@
 /** The candidates that are being generated: one row each and step, in as few calls as fit. */
 import type { Candidate } from "../engine/candidate.ts";
 import type { EngineEvent } from "../engine/engine.ts";
-import type { Backend, Row } from "./backend.ts";
+import type { Row } from "./backend.ts";
 import { padding } from "./padding.ts";
+import type { SequenceCache } from "./sequence-cache.ts";
+import type { Slot } from "./slot.ts";
 import type { Task } from "./task.ts";
 
 export interface RunningCandidate {
   readonly task: Task;
   readonly candidate: Candidate;
-  readonly slot: number;
-  /** Tokens the slot holds; the next token goes to this position. */
-  length: number;
+  readonly slot: Slot;
+  /** Drawn, and to be evaluated in the next step. */
   nextToken: number;
 }
 
-export class RunningCandidates {
-  readonly #backend: Backend;
-  readonly #padRows: boolean;
-  readonly #emit: (task: Task, event: EngineEvent) => void;
-  readonly #onEnded: (running: RunningCandidate) => void;
-  /** By slot, so that rows of neighbouring sequences stand together in a call. */
-  readonly #bySlot = new Map<number, RunningCandidate>();
+export interface RunningCandidatesOptions {
+  readonly cache: SequenceCache;
+  /** Rows one call takes, and tokens one sequence holds. */
+  readonly rowsMax: number;
+  readonly contextLength: number;
+  readonly padRows: boolean;
+  readonly emit: (task: Task, event: EngineEvent) => void;
+  readonly onEnded: (running: RunningCandidate) => void;
+}
 
-  constructor(options: {
-    readonly backend: Backend;
-    readonly padRows: boolean;
-    readonly emit: (task: Task, event: EngineEvent) => void;
-    readonly onEnded: (running: RunningCandidate) => void;
-  }) {
-    this.#backend = options.backend;
-    this.#padRows = options.padRows;
-    this.#emit = options.emit;
-    this.#onEnded = options.onEnded;
+export class RunningCandidates {
+  readonly #options: RunningCandidatesOptions;
+  readonly #bySlot = new Map<Slot, RunningCandidate>();
+
+  constructor(options: RunningCandidatesOptions) {
+    this.#options = options;
   }
 
   get count(): number {
     return this.#bySlot.size;
   }
 
-  uses(slot: number): boolean {
+  uses(slot: Slot): boolean {
     return this.#bySlot.has(slot);
   }
 
-  ofTask(id: number): RunningCandidate[] {
-    return [...this.#bySlot.values()].filter((running) => running.task.id === id);
-  }
-
-  add(running: RunningCandidate): void {
-    this.#bySlot.set(running.slot, running);
+  all(): RunningCandidate[] {
+    return [...this.#bySlot.values()];
   }
 
   remove(running: RunningCandidate): void {
     this.#bySlot.delete(running.slot);
   }
 
+  /** Lets a candidate draw its first token from the logits after its prompt. */
+  start(running: RunningCandidate, logits: Float32Array): void {
+    this.#bySlot.set(running.slot, running);
+    running.candidate.start((event) => this.#options.emit(running.task, event));
+    this.#accept(running, logits);
+  }
+
   /** Evaluates each candidate's next token and lets it draw the one after. */
   advance(): void {
-    const running = [...this.#bySlot.values()].sort((left, right) => left.slot - right.slot);
-    const perCall = Math.max(1, Math.floor(this.#backend.rowsMax / (this.#padRows ? 2 : 1)));
+    const { rowsMax, padRows } = this.#options;
+    // By slot, so that rows of neighbouring sequences stand together in a call.
+    const running = this.all().sort((left, right) => left.slot.id - right.slot.id);
+    const perCall = Math.max(1, Math.floor(rowsMax / (padRows ? 2 : 1)));
     for (let start = 0; start < running.length; start += perCall) {
       this.#advanceBatch(running.slice(start, start + perCall));
     }
   }
 
   #advanceBatch(batch: readonly RunningCandidate[]): void {
+    const { cache, padRows } = this.#options;
     const rows: Row[] = [];
-    for (const { slot: sequence, length: position, nextToken: token } of batch) {
-      const row = { token, position, sequence, logits: true };
+    for (const { slot, nextToken: token } of batch) {
+      const row = { token, position: slot.length, sequence: slot.id, logits: true };
       rows.push(row);
-      if (this.#padRows) rows.push(padding(row));
+      if (padRows) rows.push(padding(row));
     }
-    this.#backend.decode(rows);
-    const rowsEach = this.#padRows ? 2 : 1;
+    cache.decode(rows);
+    const rowsEach = padRows ? 2 : 1;
+    // Cut first: a candidate that ends gives its slot away, and cutting leaves the logits alone.
+    if (padRows) for (const { slot } of batch) cache.cut(slot, slot.length - 1);
     for (const [index, running] of batch.entries()) {
-      running.length += 1;
-      this.#accept(running, index * rowsEach);
+      this.#accept(running, cache.logits(index * rowsEach));
     }
-    if (!this.#padRows) return;
-    for (const running of batch) this.#backend.trimSequence(running.slot, running.length);
   }
 
-  #accept(running: RunningCandidate, row: number): void {
-    const emit = (event: EngineEvent) => this.#emit(running.task, event);
-    const next = running.candidate.accept(this.#backend.logits(row), emit);
-    if (next !== undefined && running.length < this.#backend.contextLength) {
+  #accept(running: RunningCandidate, logits: Float32Array): void {
+    const { emit, contextLength, onEnded } = this.#options;
+    const emitOwn = (event: EngineEvent) => emit(running.task, event);
+    const next = running.candidate.accept(logits, emitOwn);
+    if (next !== undefined && running.slot.length < contextLength) {
       running.nextToken = next;
       return;
     }
-    if (next !== undefined) running.candidate.contextExhausted(emit);
-    this.#onEnded(running);
+    if (next !== undefined) running.candidate.contextExhausted(emitOwn);
+    onEnded(running);
   }
 }

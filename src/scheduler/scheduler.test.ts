@@ -1,169 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { ApiError } from "../contract/errors.ts";
-import { Candidate } from "../engine/candidate.ts";
-import type { EngineEvent, Job } from "../engine/engine.ts";
-import { testVocabulary } from "../engine/testing/vocabulary.ts";
-import { scoreToken } from "../sampling/score.ts";
-import { queuedJobsMax, Scheduler } from "./scheduler.ts";
-import { FakeBackend, type FakeBackendOptions, fakeLogits } from "./testing/fake-backend.ts";
+import { queuedJobsMax } from "./scheduler.ts";
+import { bench, cachedTokens, greedy, jobWith, vocabularySize } from "./testing/scheduler-bench.ts";
 
-const vocabulary = testVocabulary();
-const vocabularySize = vocabulary.size;
-
-function jobWith(overrides: Partial<Job> = {}): Job {
-  return {
-    prompt: [1, 2, 3],
-    candidates: 1,
-    maxTokens: 5,
-    sampling: {
-      temperature: 1,
-      topP: 1,
-      topK: 0,
-      minP: 0,
-      frequencyPenalty: 0,
-      presencePenalty: 0,
-      repetitionPenalty: 1,
-      logitBias: [],
-      seed: 7,
-    },
-    stop: { strings: [], tokens: [], includeStringInText: false, ignoreEos: false, minTokens: 0 },
-    topLogprobs: 2,
-    tokenLogprobs: true,
-    scoreFrom: undefined,
-    skipSpecialTokens: true,
-    ...overrides,
-  };
-}
-
-interface Bench {
-  readonly scheduler: Scheduler;
-  readonly backend: FakeBackend;
-  readonly events: Map<number, EngineEvent[]>;
-  readonly ended: number[];
-  run(): void;
-}
-
-function bench(options: FakeBackendOptions & { padRows?: boolean } = {}): Bench {
-  const backend = new FakeBackend({ vocabularySize, ...options });
-  const events = new Map<number, EngineEvent[]>();
-  const ended: number[] = [];
-  let clockMs = 0;
-  const scheduler = new Scheduler({
-    backend,
-    vocabulary,
-    padRows: options.padRows ?? false,
-    nowMs: () => (clockMs += 1),
-    onEvent: (id, event) => {
-      events.set(id, [...(events.get(id) ?? []), event]);
-    },
-    onEnded: (id) => ended.push(id),
-  });
-  const run = () => {
-    for (let steps = 0; !scheduler.idle; steps++) {
-      if (steps > 100_000) throw new Error("the scheduler does not come to an end");
-      scheduler.step();
-    }
-  };
-  return { scheduler, backend, events, ended, run };
-}
-
-/** What a job must give, computed without a scheduler: one candidate after the other. */
-function expectedEvents(job: Job): EngineEvent[] {
-  const scores = [];
-  for (let index = job.scoreFrom ?? job.prompt.length; index < job.prompt.length; index++) {
-    const logits = fakeLogits(job.prompt.slice(0, index), vocabularySize);
-    scores.push(scoreToken(logits, job.prompt[index] as number, job.topLogprobs ?? 0));
-  }
-  const events: EngineEvent[] = [{ kind: "admitted" }, { kind: "prompt", cachedTokens: 0, scores }];
-  for (let index = 0; index < job.candidates; index++) {
-    const candidate = new Candidate({ job, index, vocabulary });
-    const context = [...job.prompt];
-    const emit = (event: EngineEvent) => events.push(event);
-    for (let going = candidate.start(emit); going; ) {
-      const next = candidate.accept(fakeLogits(context, vocabularySize), emit);
-      if (next === undefined) going = false;
-      else context.push(next);
-    }
-  }
-  return events;
-}
-
-/** Candidates interleave; what counts is the order within each. */
-function byCandidate(events: readonly EngineEvent[]): EngineEvent[] {
-  const number = (event: EngineEvent) => ("candidate" in event ? event.candidate : -1);
-  return events.toSorted((left, right) => number(left) - number(right));
-}
-
-const anyJob = fc
-  .record({
-    prompt: fc.array(fc.nat(vocabularySize - 1), { minLength: 1, maxLength: 60 }),
-    candidates: fc.integer({ min: 1, max: 7 }),
-    maxTokens: fc.nat(12),
-    seed: fc.nat(),
-    temperature: fc.constantFrom(0, 1),
-    scored: fc.boolean(),
-  })
-  .map(({ seed, temperature, scored, ...rest }) => {
-    const base = jobWith();
-    const sampling = { ...base.sampling, seed, temperature };
-    return jobWith({ ...rest, sampling, scoreFrom: scored ? 1 : undefined });
-  });
-
-describe("answers do not depend on the schedule", () => {
-  test.each([false, true])("random jobs at random times, rows padded: %s", (padRows) => {
-    const plan = fc.record({
-      jobs: fc.array(fc.tuple(anyJob, fc.nat(20)), { minLength: 1, maxLength: 8 }),
-      sequences: fc.integer({ min: 1, max: 5 }),
-      rowsMax: fc.integer({ min: 10, max: 64 }),
-    });
-    fc.assert(
-      fc.property(plan, ({ jobs, sequences, rowsMax }) => {
-        const { scheduler, backend, events, ended, run } = bench({ sequences, rowsMax, padRows });
-        for (const [id, [job, stepsBefore]] of jobs.entries()) {
-          for (let step = 0; step < stepsBefore; step++) scheduler.step();
-          scheduler.submit(id, job);
-        }
-        run();
-        for (const [id, [job]] of jobs.entries()) {
-          expect(byCandidate(events.get(id) ?? [])).toEqual(expectedEvents(job));
-        }
-        expect(ended.toSorted((left, right) => left - right)).toEqual([...jobs.keys()]);
-        expect(scheduler.slotsTaken).toBe(0);
-        expect(backend.calls.every((rows) => rows.length <= rowsMax)).toBe(true);
-      }),
-      { numRuns: 150 },
-    );
-  });
-
-  test("jobs that are aborted at random leave the others untouched and free their slots", () => {
-    const plan = fc.array(fc.tuple(anyJob, fc.nat(15), fc.boolean()), {
-      minLength: 2,
-      maxLength: 8,
-    });
-    fc.assert(
-      fc.property(plan, (jobs) => {
-        const { scheduler, events, run } = bench({ sequences: 3 });
-        for (const [id, [job]] of jobs.entries()) scheduler.submit(id, job);
-        const counts = new Map<number, number>();
-        for (const [id, [, steps, aborted]] of jobs.entries()) {
-          for (let step = 0; step < steps; step++) scheduler.step();
-          if (!aborted) continue;
-          scheduler.abort(id);
-          counts.set(id, events.get(id)?.length ?? 0);
-        }
-        run();
-        for (const [id, [job, , aborted]] of jobs.entries()) {
-          const seen = events.get(id) ?? [];
-          if (aborted) expect(seen.length).toBe(counts.get(id));
-          else expect(byCandidate(seen)).toEqual(expectedEvents(job));
-        }
-        expect(scheduler.slotsTaken).toBe(0);
-      }),
-      { numRuns: 100 },
-    );
-  });
-});
+const count = (length: number, first = 0) => Array.from({ length }, (_, i) => (first + i) % 50);
 
 test("a prompt is read once, however many candidates it gets", () => {
   const { scheduler, backend, run } = bench({ sequences: 4 });
@@ -256,6 +97,102 @@ test("the queue has a limit, and the job beyond it is refused as overload", () =
   expect((refusal as ApiError).status).toBe(503);
 });
 
-function greedy() {
-  return { ...jobWith().sampling, temperature: 0 };
-}
+describe("prompts that begin alike", () => {
+  const prompt = count(60);
+
+  test("are read once when they come one after the other", () => {
+    const { scheduler, events, run } = bench();
+    scheduler.submit(1, jobWith({ prompt }));
+    run();
+    scheduler.submit(2, jobWith({ prompt: [...prompt.slice(0, 50), 99, 98, 97] }));
+    run();
+    expect(cachedTokens(events.get(1))).toBe(0);
+    expect(cachedTokens(events.get(2))).toBe(50);
+  });
+
+  test("are read once when they come together, and all start from the same row", () => {
+    const { scheduler, backend, events, run } = bench({ sequences: 8, rowsMax: 16 });
+    for (let id = 0; id < 8; id++) scheduler.submit(id, jobWith({ prompt }));
+    run();
+    const promptRows = backend.calls.flat().filter((row) => row.position < prompt.length);
+    expect(promptRows.length).toBe(prompt.length);
+    expect([...events.values()].map(cachedTokens)).toEqual([0, 60, 60, 60, 60, 60, 60, 60]);
+  });
+
+  test("wait for the one that reads, also when their endings differ", () => {
+    const { scheduler, events, run } = bench({ sequences: 4, rowsMax: 16 });
+    scheduler.submit(1, jobWith({ prompt: [...prompt, 70, 71, 72, 73] }));
+    scheduler.submit(2, jobWith({ prompt: [...prompt, 80, 81] }));
+    run();
+    expect(cachedTokens(events.get(2))).toBe(60);
+  });
+
+  test("do not wait for a reader that is cancelled", () => {
+    const { scheduler, events, run } = bench({ sequences: 4, rowsMax: 16 });
+    scheduler.submit(1, jobWith({ prompt }));
+    scheduler.submit(2, jobWith({ prompt }));
+    scheduler.step();
+    scheduler.abort(1);
+    run();
+    expect(events.get(2)?.at(-1)?.kind).toBe("finished");
+  });
+
+  test("of different owners spare each other nothing", () => {
+    const { scheduler, events, run } = bench();
+    const caller = { owner: "a", request: "1", priority: "interactive" } as const;
+    scheduler.submit(1, jobWith({ prompt, caller }));
+    run();
+    scheduler.submit(2, jobWith({ prompt, caller: { ...caller, owner: "b" } }));
+    run();
+    expect(cachedTokens(events.get(2))).toBe(0);
+  });
+
+  test("scored with different endings share slot and scores without a copy", () => {
+    const { scheduler, backend, events, run } = bench({ sequences: 4, rowsMax: 16 });
+    const scoring = { maxTokens: 1, scoreFrom: 1, topLogprobs: 1 };
+    for (let id = 0; id < 5; id++) {
+      scheduler.submit(id, jobWith({ prompt: [...prompt, 100 + id, 101], ...scoring }));
+    }
+    run();
+    // The row before the ending is computed again: it gives the ending's first score.
+    expect([...events.values()].map(cachedTokens)).toEqual([0, 59, 59, 59, 59]);
+    expect(backend.copies).toBe(0);
+  });
+
+  test("go when others need the slot, the longest unused first", () => {
+    const { scheduler, events, run } = bench({ sequences: 2 });
+    const [first, second, third] = [count(50, 1), count(50, 2), count(50, 3)];
+    for (const [id, prompt] of [first, second, first, third].entries()) {
+      scheduler.submit(id, jobWith({ prompt }));
+      run();
+    }
+    scheduler.submit(10, jobWith({ prompt: first }));
+    run();
+    expect(cachedTokens(events.get(10))).toBe(50);
+    scheduler.submit(11, jobWith({ prompt: second }));
+    run();
+    expect(cachedTokens(events.get(11))).toBe(0);
+  });
+});
+
+test("batch jobs wait while interactive ones want a slot", () => {
+  const { scheduler, ended, run } = bench({ sequences: 1 });
+  const caller = { owner: "", request: "1", priority: "batch" } as const;
+  scheduler.submit(1, jobWith({ caller }));
+  scheduler.submit(2, jobWith({ caller: { ...caller, priority: "interactive" } }));
+  run();
+  expect(ended).toEqual([2, 1]);
+});
+
+test("one request for many candidates and a single one share the slots", () => {
+  const { scheduler, ended, run } = bench({ sequences: 2 });
+  const caller = { owner: "", request: "wide", priority: "interactive" } as const;
+  scheduler.submit(1, jobWith({ candidates: 40, maxTokens: 20, sampling: greedy(), caller }));
+  for (let step = 0; step < 10; step++) scheduler.step();
+  for (let id = 2; id < 5; id++) {
+    const single = { ...caller, request: `single ${id}` };
+    scheduler.submit(id, jobWith({ maxTokens: 3, caller: single, prompt: [id, id] }));
+  }
+  run();
+  expect(ended.at(-1)).toBe(1);
+});

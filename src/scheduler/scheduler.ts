@@ -1,17 +1,31 @@
 /**
- * Continuous batching over a backend. One step: admit what has room, read a chunk of one prompt,
- * launch candidates, advance every running one by a token. Prompt rows and candidate rows never
- * share a call: the library would split them so that a prompt row runs alone.
+ * Continuous batching over a backend. One step: give free slots to whose turn it is, read a chunk
+ * of one prompt, launch candidates, advance every running one by a token. Prompt rows and candidate
+ * rows never share a call: the library would split them so that a prompt row runs alone.
  */
 import { ApiError } from "../contract/errors.ts";
-import { Candidate } from "../engine/candidate.ts";
-import type { EngineEvent, Job, Vocabulary } from "../engine/engine.ts";
+import type { EngineEvent, Job, Score, Vocabulary } from "../engine/engine.ts";
 import type { Backend } from "./backend.ts";
+import { CandidateLauncher } from "./candidate-launcher.ts";
+import { FairTurns } from "./fair-turns.ts";
+import { keptLength, type MatchRules } from "./prefix-match.ts";
 import { PromptReader } from "./prompt-reader.ts";
 import { RowBudget } from "./prompt-rows.ts";
 import { type RunningCandidate, RunningCandidates } from "./running-candidates.ts";
-import { SlotPool } from "./slot-pool.ts";
-import { isReading, needsPrompt, newTask, type Task, waitingCandidates } from "./task.ts";
+import { copyTokensMin, ownerOf, type PrefixMatch, SequenceCache } from "./sequence-cache.ts";
+import {
+  heldWhenRead,
+  isAwaiting,
+  isBrief,
+  isEnded,
+  isReading,
+  needsPrompt,
+  newTask,
+  promptScores,
+  type Task,
+  waitingCandidates,
+} from "./task.ts";
+import { Throughput } from "./throughput.ts";
 
 /** Jobs waiting for a slot. One request may bring 2,048 prompts. */
 export const queuedJobsMax = 8192;
@@ -21,6 +35,10 @@ export interface SchedulerOptions {
   readonly vocabulary: Vocabulary;
   /** See padding.ts. */
   readonly padRows: boolean;
+  readonly rules: MatchRules;
+  readonly reuseGenerated: boolean;
+  readonly bytesPerToken: number;
+  readonly idleBytesMax: number;
   readonly onEvent: (id: number, event: EngineEvent) => void;
   /** Follows the last event of a job. */
   readonly onEnded: (id: number) => void;
@@ -28,28 +46,51 @@ export interface SchedulerOptions {
   readonly nowMs: () => number;
 }
 
+/** Counts since the start. */
+export interface SchedulerCounts {
+  promptTokens: number;
+  cachedTokens: number;
+  generatedTokens: number;
+}
+
 export class Scheduler {
-  readonly #backend: Backend;
+  readonly counts: SchedulerCounts = { promptTokens: 0, cachedTokens: 0, generatedTokens: 0 };
   readonly #options: SchedulerOptions;
-  readonly #slots: SlotPool;
+  readonly #cache: SequenceCache;
   readonly #reader: PromptReader;
   readonly #running: RunningCandidates;
-  readonly #queue: Task[] = [];
-  /** Admitted tasks that still read their prompt or have candidates to launch, in turn. */
+  readonly #launcher: CandidateLauncher;
+  readonly #turns = new FairTurns();
+  readonly #throughput: Throughput;
+  /** Jobs without a slot, in the order of their arrival. */
+  #queue: Task[] = [];
+  /** Admitted tasks that read their prompt or have candidates to launch. */
   #tasks: Task[] = [];
 
   constructor(options: SchedulerOptions) {
     const { backend, padRows, nowMs } = options;
     this.#options = options;
-    this.#backend = backend;
-    this.#slots = new SlotPool(backend.sequences);
+    this.#cache = new SequenceCache(options);
     const budget = new RowBudget(backend.rowsMax);
-    this.#reader = new PromptReader({ backend, budget, padRows, nowMs });
+    this.#reader = new PromptReader({ cache: this.#cache, budget, padRows, nowMs });
+    this.#throughput = new Throughput(nowMs);
     this.#running = new RunningCandidates({
-      backend,
+      cache: this.#cache,
+      rowsMax: backend.rowsMax,
+      contextLength: backend.contextLength,
       padRows,
       emit: (task, event) => this.#emit(task, event),
       onEnded: (running) => this.#endRunning(running),
+    });
+    this.#launcher = new CandidateLauncher({
+      cache: this.#cache,
+      running: this.#running,
+      vocabulary: options.vocabulary,
+      cutsAnywhere: options.rules.cutsAnywhere,
+      emit: (task, event) => this.#emit(task, event),
+      onLaunched: () => {
+        this.counts.generatedTokens += 1;
+      },
     });
   }
 
@@ -57,156 +98,179 @@ export class Scheduler {
     return this.#queue.length === 0 && this.#tasks.length === 0 && this.#running.count === 0;
   }
 
-  /** Slots in use, for metrics and for invariants in tests. */
-  get slotsTaken(): number {
-    return this.#slots.size - this.#slots.freeCount;
+  get queuedJobs(): number {
+    return this.#queue.length;
+  }
+
+  get busySlots(): number {
+    return this.#cache.busyCount;
   }
 
   /** Throws an ApiError when the queue is full. */
   submit(id: number, job: Job): void {
-    if (this.#queue.length >= queuedJobsMax) throw new ApiError("overloaded");
-    if (job.prompt.length === 0 || job.prompt.length > this.#backend.contextLength) {
+    if (this.#queue.length >= queuedJobsMax) {
+      const retryAfterMs = this.#throughput.retryAfterMs(this.#queue.map((task) => task.job));
+      throw new ApiError("overloaded", {}, { retry: { shouldRetry: true, retryAfterMs } });
+    }
+    if (job.prompt.length === 0 || job.prompt.length > this.#options.backend.contextLength) {
       throw new RangeError(`a prompt of ${job.prompt.length} tokens does not fit the context`);
     }
-    this.#queue.push(newTask(id, job));
+    const task = newTask(id, job);
+    this.#turns.join(job);
+    if (needsPrompt(job)) this.#queue.push(task);
+    else this.#finishUnread(task);
   }
 
   /** Forgets a job and frees its slots. No further event of it is sent. */
   abort(id: number): void {
-    const queued = this.#queue.findIndex((task) => task.id === id);
-    if (queued >= 0) this.#queue.splice(queued, 1);
-    for (const running of this.#running.ofTask(id)) this.#stopRunning(running);
-    for (const task of this.#tasks) if (task.id === id) this.#releasePrompt(task);
-    this.#tasks = this.#tasks.filter((task) => task.id !== id);
+    const tasks = [...this.#queue, ...this.#tasks, ...this.#running.all().map(({ task }) => task)];
+    const task = tasks.find((one) => one.id === id);
+    if (task === undefined) return;
+    task.launched = task.job.candidates;
+    task.finished = task.job.candidates;
+    for (const running of this.#running.all()) if (running.task === task) this.#stop(running);
+    this.#releasePrompt(task);
+    this.#queue = this.#queue.filter((other) => other !== task);
+    this.#tasks = this.#tasks.filter((other) => other !== task);
+    this.#turns.leave(task.job);
   }
 
   /** One round. Throws what the backend throws: its sequences are then of no more use. */
   step(): void {
-    this.#admit();
+    this.#giveSlots();
     this.#readPrompt();
-    this.#launchCandidates();
-    this.#running.advance();
+    this.#launchInPlace();
+    this.#generate();
+    if (this.idle) this.#cache.check();
   }
 
-  #admit(): void {
-    for (let task = this.#queue[0]; task !== undefined; task = this.#queue[0]) {
-      if (needsPrompt(task.job)) {
-        task.promptSlot = this.#slots.take();
-        if (task.promptSlot === undefined) return;
-        this.#cut(task.promptSlot, 0);
+  // Each pass gives every contender one slot at most, so that many waiting candidates of one
+  // request do not take them all at once.
+  #giveSlots(): void {
+    for (let given = true; given && this.#cache.hasFree; ) {
+      given = false;
+      const contenders = [
+        ...this.#queue.filter((task) => !isAwaiting(task)),
+        ...this.#tasks.filter((task) => this.#launcher.wantsCopy(task)),
+      ].sort((left, right) => this.#turns.compare(left.job, right.job));
+      for (const task of contenders) {
+        if (!this.#cache.hasFree) return;
+        given =
+          (task.slot === undefined ? this.#admit(task) : this.#launcher.launchCopy(task)) || given;
       }
-      this.#queue.shift();
-      this.#emit(task, { kind: "admitted" });
-      if (task.promptSlot === undefined) this.#finishUnread(task);
-      else this.#tasks.push(task);
     }
   }
 
-  // Prompts are read in turn, a chunk each, so that a long one does not stall a short one.
-  #readPrompt(): void {
-    const index = this.#tasks.findIndex(isReading);
-    const task = this.#tasks[index];
-    if (task === undefined) return;
-    this.#reader.readChunk(task);
-    this.#tasks.splice(index, 1);
-    this.#tasks.push(task);
-    if (isReading(task)) return;
-    if (task.job.maxTokens === 0) this.#finishUnread(task);
-    else this.#emit(task, { kind: "prompt", cachedTokens: 0, scores: task.scores });
-  }
-
-  /** A job that generates nothing: its candidates end where they start. */
-  #finishUnread(task: Task): void {
-    this.#emit(task, { kind: "prompt", cachedTokens: 0, scores: task.scores });
-    this.#releasePrompt(task);
-    this.#tasks = this.#tasks.filter((other) => other !== task);
-    while (waitingCandidates(task) > 0) {
-      this.#newCandidate(task).start((event) => this.#emit(task, event));
-      this.#candidateEnded(task);
-    }
-  }
-
-  #launchCandidates(): void {
-    for (const task of this.#tasks.filter((task) => !isReading(task))) {
-      while (waitingCandidates(task) > 0 && this.#launch(task)) {}
-    }
-    this.#tasks = this.#tasks.filter((task) => waitingCandidates(task) > 0);
-  }
-
-  /** Starts the task's next candidate; false when it has to wait for a slot. */
-  #launch(task: Task): boolean {
-    const slot = this.#slotForCandidate(task);
+  /** False when the task rather waits for another's prompt. */
+  #admit(task: Task): boolean {
+    const match = this.#cache.match(task.job);
+    if (this.#awaitReader(task, match)) return false;
+    const boundaryScore = match === undefined ? undefined : scoreAt(match.kept, match, task);
+    const slot = this.#cache.take(ownerOf(task.job), match);
     if (slot === undefined) return false;
-    const emit = (event: EngineEvent) => this.#emit(task, event);
-    const candidate = this.#newCandidate(task);
-    const length = task.job.prompt.length;
-    const running: RunningCandidate = { task, candidate, slot, length, nextToken: 0 };
-    this.#running.add(running);
-    candidate.start(emit);
-    const next = candidate.accept(task.lastRow as Float32Array, emit);
-    if (waitingCandidates(task) === 0) task.lastRow = undefined;
-    if (next === undefined) this.#endRunning(running);
-    else if (length < this.#backend.contextLength) running.nextToken = next;
-    else {
-      candidate.contextExhausted(emit);
-      this.#endRunning(running);
+    task.slot = slot;
+    task.cached = slot.length;
+    task.read = slot.length;
+    task.boundaryScore = boundaryScore;
+    this.#queue = this.#queue.filter((other) => other !== task);
+    this.#tasks.push(task);
+    this.#emit(task, { kind: "admitted" });
+    if (!isReading(task)) {
+      task.lastRow = slot.lastRow?.logits;
+      this.#promptRead(task);
     }
     return true;
   }
 
-  /**
-   * One candidate at a time runs in the prompt's own slot, the others in copies of it cut back to
-   * the prompt. Queued jobs take free slots before further candidates of a running job do.
-   */
-  #slotForCandidate(task: Task): number | undefined {
-    const own = task.promptSlot as number;
-    const length = task.job.prompt.length;
-    if (!this.#running.uses(own)) {
-      if (task.launched > 0) this.#cut(own, length);
-      return own;
+  // A prompt that is being read is worth waiting for when it spares more than what is held now, or
+  // when its slot will be idle at once and needs no copy.
+  #awaitReader(task: Task, match: PrefixMatch | undefined): boolean {
+    const kept = match?.kept ?? 0;
+    for (const other of this.#tasks) {
+      if (!isReading(other) || ownerOf(other.job) !== ownerOf(task.job)) continue;
+      const read = keptLength(task.job, heldWhenRead(other), this.#options.rules);
+      const freesMatch = isBrief(other) && match !== undefined && match.slot === other.slot;
+      if (freesMatch || read >= kept + copyTokensMin) task.awaited = { task: other, read };
     }
-    const slot = this.#queue.length > 0 ? undefined : this.#slots.take();
-    if (slot === undefined) return undefined;
-    this.#backend.copySequence(own, slot);
-    this.#cut(slot, length);
-    return slot;
+    return isAwaiting(task);
+  }
+
+  #readPrompt(): void {
+    const task = this.#turns.next(this.#tasks.filter(isReading), ({ job }) => job);
+    if (task === undefined) return;
+    const rows = this.#reader.readChunk(task);
+    this.#turns.charge(task.job, rows);
+    this.#throughput.record(rows);
+    if (!isReading(task)) this.#promptRead(task);
+    else this.#tasks.push(...this.#tasks.splice(this.#tasks.indexOf(task), 1));
+  }
+
+  #promptRead(task: Task): void {
+    if (task.job.maxTokens === 0) this.#finishUnread(task);
+    else this.#tellPrompt(task);
+  }
+
+  #tellPrompt(task: Task): void {
+    if (task.promptTold) return;
+    task.promptTold = true;
+    this.counts.promptTokens += task.job.prompt.length;
+    this.counts.cachedTokens += task.cached;
+    const scores = promptScores(task);
+    this.#emit(task, { kind: "prompt", cachedTokens: task.cached, scores });
+  }
+
+  /** A job that generates nothing: its candidates end where they start. */
+  #finishUnread(task: Task): void {
+    if (task.slot === undefined) this.#emit(task, { kind: "admitted" });
+    this.#tellPrompt(task);
+    this.#releasePrompt(task);
+    this.#tasks = this.#tasks.filter((other) => other !== task);
+    this.#launcher.endAll(task, () => this.#candidateEnded(task));
+  }
+
+  #launchInPlace(): void {
+    for (const task of this.#tasks) if (!isReading(task)) this.#launcher.launchInPlace(task);
+    this.#tasks = this.#tasks.filter((task) => waitingCandidates(task) > 0);
+  }
+
+  #generate(): void {
+    const running = this.#running.all();
+    for (const { task } of running) this.#turns.charge(task.job, 1);
+    this.#throughput.record(running.length);
+    this.counts.generatedTokens += running.length;
+    this.#running.advance();
   }
 
   #endRunning(running: RunningCandidate): void {
-    this.#stopRunning(running);
+    this.#stop(running);
     this.#candidateEnded(running.task);
   }
 
-  #stopRunning(running: RunningCandidate): void {
+  #stop(running: RunningCandidate): void {
     const { task, slot } = running;
     this.#running.remove(running);
-    if (slot !== task.promptSlot) this.#slots.giveBack(slot);
+    if (slot !== task.slot) this.#cache.release(slot);
     else if (waitingCandidates(task) === 0) this.#releasePrompt(task);
   }
 
   #candidateEnded(task: Task): void {
     task.finished += 1;
-    if (task.finished === task.job.candidates) this.#options.onEnded(task.id);
+    if (!isEnded(task)) return;
+    this.#turns.leave(task.job);
+    this.#options.onEnded(task.id);
   }
 
   #releasePrompt(task: Task): void {
-    if (task.promptSlot === undefined) return;
-    this.#slots.giveBack(task.promptSlot);
-    task.promptSlot = undefined;
-  }
-
-  #newCandidate(task: Task): Candidate {
-    const index = task.launched;
-    task.launched += 1;
-    return new Candidate({ job: task.job, index, vocabulary: this.#options.vocabulary });
-  }
-
-  #cut(slot: number, length: number): void {
-    if (this.#backend.trimSequence(slot, length)) return;
-    throw new Error(`sequence ${slot} could not be cut back to ${length} tokens`);
+    if (task.slot !== undefined) this.#cache.release(task.slot);
+    task.slot = undefined;
   }
 
   #emit(task: Task, event: EngineEvent): void {
     this.#options.onEvent(task.id, event);
   }
+}
+
+/** The score of a token that is the same in the match and in the task's prompt. */
+function scoreAt(index: number, { slot }: PrefixMatch, { job }: Task): Score | undefined {
+  return slot.tokens[index] === job.prompt[index] ? slot.scores[index] : undefined;
 }
