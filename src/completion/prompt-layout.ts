@@ -12,7 +12,7 @@ import type { Vocabulary } from "../engine/engine.ts";
 import { countCodePoints } from "../text/code-points.ts";
 import { renderToken } from "../text/render-token.ts";
 import { Utf8Assembler } from "../text/utf8-assembler.ts";
-import type { PreparedPrompt } from "./prompt.ts";
+import { decode, type PreparedPrompt } from "./prompt.ts";
 
 export interface PromptEntry {
   readonly token: number;
@@ -21,27 +21,57 @@ export interface PromptEntry {
 }
 
 export function layOutPrompt(prompt: PreparedPrompt, vocabulary: Vocabulary): PromptEntry[] {
+  const hidden = prompt.tokens.slice(0, prompt.hiddenTokens);
+  const entries: PromptEntry[] = hidden.map((token) => ({
+    token,
+    text: renderToken(vocabulary.bytes(token)),
+    offset: 0,
+  }));
   const length = countCodePoints(prompt.text);
   const assembler = new Utf8Assembler();
-  const entries: PromptEntry[] = [];
   let complete = 0;
-  for (const [index, token] of prompt.tokens.entries()) {
-    const bytes = visibleBytes(prompt, index, vocabulary);
-    const text = renderToken(index < prompt.hiddenTokens ? vocabulary.bytes(token) : bytes);
-    entries.push({ token, text, offset: Math.min(complete, length) });
-    if (index >= prompt.hiddenTokens) complete += countCodePoints(assembler.push(bytes));
+  for (const { token, bytes } of visibleTokens(prompt, vocabulary)) {
+    const first = bytes[0];
+    // A begun character that this token does not go on with has ended in front of it.
+    if (first !== undefined && assembler.pending && !assembler.continues(first)) {
+      complete += countCodePoints(assembler.end());
+    }
+    entries.push({ token, text: renderToken(bytes), offset: Math.min(complete, length) });
+    complete += countCodePoints(assembler.push(bytes));
   }
   return entries;
 }
 
+interface VisibleToken {
+  readonly token: number;
+  /** As they stand in the text. */
+  readonly bytes: Uint8Array;
+}
+
+const space = 0x20;
+/** SentencePiece vocabularies write a space as this character and read both as a space. */
+const writtenSpace = "\u2581";
+
 /**
- * The bytes of a token as they stand in the text: SentencePiece vocabularies put a space in front
- * of the text's first word that the text does not have.
+ * SentencePiece vocabularies put a space in front of the text, and behind special tokens in it,
+ * that the text does not have: where the text does not go on with such a token, the token without
+ * its space is what stands there.
  */
-function visibleBytes(prompt: PreparedPrompt, index: number, vocabulary: Vocabulary): Uint8Array {
-  const bytes = vocabulary.bytes(prompt.tokens[index] as number);
-  const isFirst = index === prompt.hiddenTokens;
-  const space = 0x20;
-  if (!isFirst || bytes[0] !== space || prompt.text.startsWith(" ")) return bytes;
-  return bytes.subarray(1);
+function visibleTokens(prompt: PreparedPrompt, vocabulary: Vocabulary): VisibleToken[] {
+  const tokens = prompt.tokens.slice(prompt.hiddenTokens);
+  const visible = tokens.map((token) => ({ token, bytes: vocabulary.bytes(token) }));
+  if (decode(tokens, vocabulary) === prompt.text) return visible;
+  const text = Buffer.from(prompt.text.replaceAll(writtenSpace, " "));
+  let position = 0;
+  return visible.map(({ token, bytes }) => {
+    const added = bytes[0] === space && !standsAt(text, position, bytes);
+    const rest = bytes.subarray(1);
+    const shown = added && standsAt(text, position, rest) ? rest : bytes;
+    position += shown.length;
+    return { token, bytes: shown };
+  });
+}
+
+function standsAt(text: Buffer, position: number, bytes: Uint8Array): boolean {
+  return text.subarray(position, position + bytes.length).equals(bytes);
 }
