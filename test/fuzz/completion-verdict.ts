@@ -3,27 +3,13 @@ import {
   completionChunkSchema,
   completionResponseSchema,
 } from "../../src/contract/response-schema.ts";
+import {
+  joinChoices,
+  type WireChoice,
+  type WireLogprobs,
+  type WireUsage,
+} from "../support/wire.ts";
 import type { FuzzRequest } from "./fuzz-case.ts";
-
-interface WireLogprobs {
-  readonly tokens: readonly string[];
-  readonly token_logprobs: readonly (number | null)[];
-  readonly top_logprobs: readonly (Readonly<Record<string, number>> | null)[];
-  readonly text_offset: readonly number[];
-}
-
-interface WireChoice {
-  readonly text: string;
-  readonly index: number;
-  readonly logprobs: WireLogprobs | null;
-  readonly finish_reason: string | null;
-}
-
-interface WireUsage {
-  readonly prompt_tokens: number;
-  readonly completion_tokens: number;
-  readonly total_tokens: number;
-}
 
 export function completionProblem(value: unknown, request: FuzzRequest): string | undefined {
   const parsed = completionResponseSchema.strict().safeParse(value);
@@ -51,30 +37,13 @@ export function streamProblem(text: string, request: FuzzRequest | undefined): s
       const known = whole.get(choice.index);
       if (known !== undefined && known.finish_reason !== null)
         return "a choice goes on after its end";
-      whole.set(choice.index, known === undefined ? choice : joined(known, choice));
+      whole.set(choice.index, known === undefined ? choice : joinChoices(known, choice));
     }
     usage = parsed.data.usage ?? undefined;
   }
   const choices = [...whole.values()].sort((left, right) => left.index - right.index);
   const problem = choicesProblem(choices, request);
   return problem ?? (usage && usageProblem(choices, usage, request));
-}
-
-function joined(left: WireChoice, right: WireChoice): WireChoice {
-  const join = <T>(key: (logprobs: WireLogprobs) => readonly T[]): readonly T[] => [
-    ...(left.logprobs === null ? [] : key(left.logprobs)),
-    ...(right.logprobs === null ? [] : key(right.logprobs)),
-  ];
-  const logprobs: WireLogprobs | null =
-    right.logprobs === null
-      ? left.logprobs
-      : {
-          tokens: join(({ tokens }) => tokens),
-          token_logprobs: join(({ token_logprobs }) => token_logprobs),
-          top_logprobs: join(({ top_logprobs }) => top_logprobs),
-          text_offset: join(({ text_offset }) => text_offset),
-        };
-  return { ...right, text: left.text + right.text, logprobs };
 }
 
 function choicesProblem(choices: readonly WireChoice[], request: FuzzRequest): string | undefined {
