@@ -4,7 +4,7 @@
  */
 import type { CompletionRequest } from "../contract/completion-request.ts";
 import type { Choice } from "../contract/responses.ts";
-import type { Vocabulary } from "../engine/engine.ts";
+import type { Caller, Vocabulary } from "../engine/engine.ts";
 import type { ChoiceEvent } from "./candidates.ts";
 import { ChoiceAssembler } from "./choice-assembler.ts";
 import type { CompletionPart, CompletionRun } from "./completion-run.ts";
@@ -21,11 +21,12 @@ export async function startCompletion(
   request: CompletionRequest,
   model: CompletionModel,
   signal: AbortSignal,
+  caller?: Caller,
 ): Promise<CompletionRun> {
   const { artifact, fingerprint, vocabulary } = model.engine.describe();
   const seed = seedOf(request);
   const plans = await Promise.all(
-    request.prompts.map((prompt) => planPrompt(prompt, request, model, seed)),
+    request.prompts.map((prompt) => planPrompt(prompt, { request, model, seed, caller })),
   );
   return { artifact, fingerprint, parts: run(plans, request, vocabulary, signal) };
 }

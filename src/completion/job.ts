@@ -2,7 +2,7 @@
 import type { CompletionRequest } from "../contract/completion-request.ts";
 import { ApiError } from "../contract/errors.ts";
 import { endTokens } from "../engine/end-tokens.ts";
-import type { Job, SamplingParameters, Vocabulary } from "../engine/engine.ts";
+import type { Caller, Job, SamplingParameters, Vocabulary } from "../engine/engine.ts";
 
 /** Unlike a seed of 2^53 and more, every whole number below is exact. */
 const seedsMax = 2 ** 48;
@@ -15,9 +15,10 @@ export interface JobOptions {
   readonly vocabulary: Vocabulary;
   /** The request's, or a fresh one. */
   readonly seed: number;
+  readonly caller: Caller | undefined;
 }
 
-export function completionJob({ tokens, request, vocabulary, seed }: JobOptions): Job {
+export function completionJob({ tokens, request, vocabulary, seed, caller }: JobOptions): Job {
   const { extensions, logprobs } = request;
   const ranked = request.bestOf > request.n;
   return {
@@ -36,6 +37,7 @@ export function completionJob({ tokens, request, vocabulary, seed }: JobOptions)
     tokenLogprobs: logprobs !== undefined || ranked,
     scoreFrom: request.echo && logprobs !== undefined ? 1 : undefined,
     skipSpecialTokens: extensions.skipSpecialTokens,
+    ...(caller === undefined ? {} : { caller }),
   };
 }
 

@@ -2,7 +2,7 @@
 import type { CompletionRequest, Prompt } from "../contract/completion-request.ts";
 import { ApiError } from "../contract/errors.ts";
 import { limitsProfiles } from "../contract/limits.ts";
-import type { Engine } from "../engine/engine.ts";
+import type { Caller, Engine } from "../engine/engine.ts";
 import { type ChoiceEvent, rankedChoices, streamedChoices } from "./candidates.ts";
 import { type Insertion, infillTokens } from "./insertion.ts";
 import { completionJob } from "./job.ts";
@@ -14,6 +14,13 @@ export interface CompletionModel {
   readonly insertion: Insertion;
 }
 
+export interface PlanOptions {
+  readonly request: CompletionRequest;
+  readonly model: CompletionModel;
+  readonly seed: number;
+  readonly caller: Caller | undefined;
+}
+
 export interface PromptPlan {
   readonly prompt: PreparedPrompt;
   /** Tokens that usage counts as the prompt: what the engine reads. */
@@ -22,12 +29,8 @@ export interface PromptPlan {
 }
 
 /** Throws an ApiError where the prompt does not fit the model. */
-export async function planPrompt(
-  prompt: Prompt,
-  request: CompletionRequest,
-  model: CompletionModel,
-  seed: number,
-): Promise<PromptPlan> {
+export async function planPrompt(prompt: Prompt, options: PlanOptions): Promise<PromptPlan> {
+  const { request, model, seed, caller } = options;
   const { engine } = model;
   const { vocabulary } = engine.describe();
   const prepared = await preparePrompt(prompt, engine);
@@ -37,7 +40,7 @@ export async function planPrompt(
       : await infillTokens(prepared, request.suffix, model);
   const tokens = infill ?? prepared.tokens;
   checkContext(tokens.length, request, engine.describe());
-  const job = completionJob({ tokens, request, vocabulary, seed });
+  const job = completionJob({ tokens, request, vocabulary, seed, caller });
   const plan = { prompt: prepared, promptTokens: tokens.length };
   if (infill === undefined && request.maxTokens > 0) {
     checkRerankCandidates(request);

@@ -2,7 +2,8 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { ApiError } from "../contract/errors.ts";
 
-export type KeyCheck = (authorization: string | undefined) => void;
+/** Gives the identity of the key: a name that does not tell the key. */
+export type KeyCheck = (authorization: string | undefined) => string;
 
 /** A check that throws an ApiError unless the header carries one of the keys. */
 export function createKeyCheck(keys: readonly string[]): KeyCheck {
@@ -15,6 +16,7 @@ export function createKeyCheck(keys: readonly string[]): KeyCheck {
     let matches = 0;
     for (const known of digests) matches += timingSafeEqual(known, given) ? 1 : 0;
     if (matches === 0) throw new ApiError("wrongKey", { maskedKey: maskKey(key) });
+    return given.toString("hex");
   };
 }
 

@@ -6,6 +6,7 @@ import type { CompletionRequest } from "../contract/completion-request.ts";
 import { parseCompletionRequest, readModelName } from "../contract/parse-request.ts";
 import { writeResponse } from "../contract/write-json.ts";
 import { ClientLeft } from "./active-requests.ts";
+import { callerOf } from "./caller.ts";
 import { ChunkWriter, type Envelope } from "./chunk-writer.ts";
 import { logUnexpected, toApiError } from "./error-reply.ts";
 import { EventStream } from "./event-stream.ts";
@@ -60,7 +61,7 @@ async function startExchange(
   if (request.ignoredParameters.length > 0) {
     reply.header("x-ignored-params", ignoredHeader(request.ignoredParameters));
   }
-  const run = await context.startCompletion(request, model, signal);
+  const run = await context.startCompletion(request, model, signal, callerOf(http));
   reply.header("openai-model", headerText(run.artifact));
   const envelope: Envelope = {
     id: newCompletionId(),

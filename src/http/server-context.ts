@@ -1,6 +1,7 @@
 /** What the routes of one server share. */
 import type { CompletionRun } from "../completion/completion-run.ts";
 import type { CompletionRequest } from "../contract/completion-request.ts";
+import type { Caller } from "../engine/engine.ts";
 import type { ModelCatalog, ServedModel } from "../models/catalog.ts";
 import type { ActiveRequests } from "./active-requests.ts";
 import type { ServerLog, ServerOptions } from "./server-options.ts";
@@ -10,6 +11,7 @@ export type StartCompletion = (
   request: CompletionRequest,
   model: ServedModel,
   signal: AbortSignal,
+  caller: Caller,
 ) => Promise<CompletionRun>;
 
 /** What GET /health says. More members may follow `status`. */

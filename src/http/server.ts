@@ -8,6 +8,7 @@ import { ApiError } from "../contract/errors.ts";
 import type { ModelCatalog } from "../models/catalog.ts";
 import { ActiveRequests } from "./active-requests.ts";
 import { createKeyCheck } from "./api-keys.ts";
+import { rememberOwner } from "./caller.ts";
 import {
   answerMalformed,
   logUnexpected,
@@ -166,7 +167,9 @@ function addRequestHooks(
     guardOrigin(request, reply, options);
     if (isPreflight(request)) return answerPreflight(request, reply);
     if (closing) throw shuttingDown();
-    if (request.routeOptions.config.open !== true) checkKey?.(request.headers.authorization);
+    if (checkKey !== undefined && request.routeOptions.config.open !== true) {
+      rememberOwner(request, checkKey(request.headers.authorization));
+    }
     nameService(reply);
     return request.is404 ? answerWithoutRoute(request, reply, routes) : undefined;
   });
