@@ -6,13 +6,14 @@ import type { Configuration } from "../config/settings.ts";
 import { limitsProfiles } from "../contract/limits.ts";
 import { createServer } from "../http/server.ts";
 import type { Health } from "../http/server-context.ts";
-import { type EmbeddedEngine, startEmbeddedEngine } from "../llama/embedded-engine.ts";
+import type { EmbeddedEngine } from "../llama/embedded-engine.ts";
 import { defaultModel } from "../models/default-model.ts";
-import { ensureDefaultModel, localModel, type ServedModelFile } from "../models/served-model.ts";
+import { type OpenedModel, openModel } from "../models/open-model.ts";
+import { localModel, type ServedModelFile } from "../models/served-model.ts";
 import { createLog, type Log } from "../observe/log.ts";
 import { checkCatalogSettings, createCatalog } from "./catalog-settings.ts";
 import { type StopSignals, signalExitCode, watchStopSignals } from "./stop-signals.ts";
-import { listenProblem, UserError } from "./user-error.ts";
+import { listenProblem } from "./user-error.ts";
 import { packageVersion } from "./version.ts";
 import { welcomeText } from "./welcome.ts";
 
@@ -49,10 +50,10 @@ async function untilStopped(
   checkCatalogSettings(configuration, id);
   // Better now than after a download.
   await probeAddress(host, port);
-  const file = await modelFile(configuration, signals.stopped);
-  const engine = await unlessStopped(startEngine(configuration, file, log), signals.stopped);
+  const opened = await openModel(configuration, { log, signal: signals.stopped });
+  const { file, engine } = opened;
   const cut = new AbortController();
-  const server = createApi(configuration, { file, engine, log, shutdown: cut.signal });
+  const server = createApi(configuration, { ...opened, log, shutdown: cut.signal });
   try {
     await listen(server, host, port);
     announce(configuration, file, server);
@@ -65,39 +66,7 @@ async function untilStopped(
   }
 }
 
-async function modelFile(
-  configuration: Configuration,
-  signal: AbortSignal,
-): Promise<ServedModelFile> {
-  if (configuration.model !== undefined) return localModel(configuration.model);
-  return ensureDefaultModel({ cache: configuration.cache, signal });
-}
-
-async function startEngine(
-  configuration: Configuration,
-  file: ServedModelFile,
-  log: Log,
-): Promise<EmbeddedEngine> {
-  const { context, slots, threads, numerics, kvType } = configuration;
-  try {
-    return await startEmbeddedEngine({
-      modelPath: file.path,
-      artifact: file.artifact,
-      contextLength: context,
-      slots,
-      threads,
-      numerics,
-      kvType,
-      log,
-    });
-  } catch (error) {
-    throw new UserError((error as Error).message);
-  }
-}
-
-interface ApiParts {
-  readonly file: ServedModelFile;
-  readonly engine: EmbeddedEngine;
+interface ApiParts extends OpenedModel {
   readonly log: Log;
   readonly shutdown: AbortSignal;
 }
@@ -198,11 +167,4 @@ async function endsWithin(work: PromiseLike<unknown>, limitMs: number): Promise<
   } finally {
     clearTimeout(timer);
   }
-}
-
-/** Rejects at once when the signal comes; what `work` still makes ends with the process. */
-async function unlessStopped<Result>(work: Promise<Result>, stopped: AbortSignal): Promise<Result> {
-  const stop = stopRequested(stopped).then(() => Promise.reject(new Error("stopped")));
-  stop.catch(() => undefined);
-  return Promise.race([work, stop]);
 }

@@ -2,6 +2,7 @@
 import { ConfigurationError } from "../config/configuration-error.ts";
 import { ModelFileError } from "../llama/model-file-error.ts";
 import { FetchError } from "../models/fetch-error.ts";
+import { EngineStartError } from "../models/open-model.ts";
 
 /** Something that the user can put right. The message is one line; the exit code is not 0. */
 export class UserError extends Error {
@@ -22,14 +23,16 @@ export interface Failure {
   readonly exitCode: number;
 }
 
+const toldInOneLine = [FetchError, ModelFileError, EngineStartError];
+
 /** What to print, without a line break at its end, and the exit code. */
 export function describeFailure(error: unknown): Failure {
   if (error instanceof UserError) return { text: oneLine(error.message), exitCode: error.exitCode };
   if (error instanceof ConfigurationError) {
     return { text: oneLine(error.message), exitCode: usageExitCode };
   }
-  if (error instanceof FetchError || error instanceof ModelFileError) {
-    return { text: oneLine(error.message), exitCode: 1 };
+  if (toldInOneLine.some((kind) => error instanceof kind)) {
+    return { text: oneLine((error as Error).message), exitCode: 1 };
   }
   if (error instanceof Error) return { text: error.stack ?? error.message, exitCode: 70 };
   return { text: String(error), exitCode: 70 };

@@ -1,0 +1,93 @@
+/**
+ * From settings to a running engine: finds or fetches the model file and starts the embedded engine
+ * on it. The server, the library and the agent command all open their model here.
+ */
+import {
+  type EmbeddedEngine,
+  type EmbeddedEngineOptions,
+  startEmbeddedEngine,
+} from "../llama/embedded-engine.ts";
+import type { Report } from "./progress.ts";
+import { ensureDefaultModel, localModel, type ServedModelFile } from "./served-model.ts";
+
+/** A part of the configuration, under its names there. */
+export interface OpenModelSettings
+  extends Pick<EmbeddedEngineOptions, "slots" | "threads" | "numerics" | "kvType"> {
+  /** A GGUF file; undefined: the default model, fetched when it is not there. */
+  readonly model: string | undefined;
+  /** Tokens of one sequence; undefined: 4,096, or what the model was trained for if less. */
+  readonly context: number | undefined;
+  /** The cache folder. */
+  readonly cache: string;
+}
+
+export interface OpenModelOptions {
+  readonly log: EmbeddedEngineOptions["log"];
+  /** Ends the fetching and the starting. */
+  readonly signal: AbortSignal;
+  /** Who is told about a download; by default the terminal. */
+  readonly report?: Report;
+}
+
+export interface OpenedModel {
+  readonly file: ServedModelFile;
+  readonly engine: EmbeddedEngine;
+}
+
+/** The engine could not be started on a file that looked sound. The message is for the user. */
+export class EngineStartError extends Error {
+  override readonly name = "EngineStartError";
+}
+
+/**
+ * Throws a ModelFileError, a FetchError or an EngineStartError, each with one line for the user;
+ * the signal's reason when it was aborted.
+ */
+export async function openModel(
+  settings: OpenModelSettings,
+  options: OpenModelOptions,
+): Promise<OpenedModel> {
+  const file = await findModelFile(settings, options);
+  options.signal.throwIfAborted();
+  return { file, engine: await startEngine(file, settings, options) };
+}
+
+async function findModelFile(
+  { model, cache }: OpenModelSettings,
+  { signal, report }: OpenModelOptions,
+): Promise<ServedModelFile> {
+  if (model !== undefined) return localModel(model);
+  return ensureDefaultModel({ cache, signal, ...(report === undefined ? {} : { report }) });
+}
+
+async function startEngine(
+  file: ServedModelFile,
+  settings: OpenModelSettings,
+  { log, signal }: OpenModelOptions,
+): Promise<EmbeddedEngine> {
+  const { context, slots, threads, numerics, kvType } = settings;
+  const { path: modelPath, artifact } = file;
+  const engineOptions = { modelPath, artifact, contextLength: context, slots, threads, numerics };
+  const starting = startEmbeddedEngine({ ...engineOptions, kvType, log }).catch((error) => {
+    throw new EngineStartError((error as Error).message, { cause: error });
+  });
+  try {
+    return await unlessAborted(starting, signal);
+  } catch (error) {
+    // Nobody waits for an engine that starts after all.
+    if (signal.aborted) starting.then((engine) => engine.close()).catch(() => undefined);
+    throw error;
+  }
+}
+
+/** Settles like `work`, or rejects with the signal's reason as soon as it is aborted. */
+async function unlessAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  const aborted = Promise.withResolvers<never>();
+  const abort = () => aborted.reject(signal.reason);
+  signal.addEventListener("abort", abort, { once: true });
+  try {
+    return await Promise.race([work, aborted.promise]);
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
+}
