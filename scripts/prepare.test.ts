@@ -58,7 +58,12 @@ function project() {
 async function run(folder: string, environment: Record<string, string>) {
   const child: ChildProcess = spawn(process.execPath, [join(folder, "scripts", "prepare.cjs")], {
     stdio: ["ignore", "pipe", "pipe"],
-    env: { ...process.env, npm_execpath: join(folder, "npm-cli.js"), ...environment },
+    env: {
+      ...process.env,
+      npm_execpath: join(folder, "npm-cli.js"),
+      npm_node_execpath: process.execPath,
+      ...environment,
+    },
   });
   let output = "";
   let errors = "";
