@@ -1,6 +1,6 @@
 /** The pages about the API, in English and in Chinese, against the program and each other. */
 import { describe, expect, test } from "vitest";
-import { codeSpans, type Page, readPage, tableRows } from "./support/pages.ts";
+import { codeBlocks, codeSpans, type Page, readPage, tableRows } from "./support/pages.ts";
 import { differences, pageFacts, programFacts } from "./support/reference-facts.ts";
 
 const english = readPage("docs/reference/api.md");
@@ -13,6 +13,13 @@ test.each([english, chinese])("$path says what the program does", (page) => {
 
 test("both pages say the same", () => {
   expect(differences(pageFacts(english), pageFacts(chinese))).toEqual([]);
+});
+
+test("both pages have the same sections and examples", () => {
+  const depths = ({ text }: Page) => [...text.matchAll(/^(#+) /gm)].map((match) => match[1]);
+  const examples = (page: Page) => codeBlocks(page).map(({ language, code }) => [language, code]);
+  expect(depths(chinese)).toEqual(depths(english));
+  expect(examples(chinese)).toEqual(examples(english));
 });
 
 describe.each([english, chinese])("a mistake in $path is named", (page) => {
