@@ -1,5 +1,5 @@
 /** Chooses the next token of one candidate from a row of raw logits. */
-import { argmax } from "./log-sum-exp.ts";
+import { rowKernels } from "./kernels/row-kernels.ts";
 import { Penalties, type PenaltyParameters } from "./penalties.ts";
 import { TokenPool } from "./token-pool.ts";
 import { uniform } from "./uniform.ts";
@@ -49,23 +49,17 @@ export class Sampler {
   }
 
   #choose(logits: Float32Array, banned: readonly number[]): number {
-    const row = this.#adjust(logits, banned);
-    if (this.#isGreedy || !pool.start(row)) return argmax(row) ?? leastBanned(logits, banned);
+    rowKernels.load(logits);
+    this.#penalties.apply(rowKernels.values);
+    for (const token of banned) rowKernels.values[token] = Number.NEGATIVE_INFINITY;
     const { temperature, topK, topP, minP, seed } = this.#parameters;
+    if (this.#isGreedy || !pool.start(temperature)) {
+      return rowKernels.argmax() ?? leastBanned(logits, banned);
+    }
     if (topK > 0) pool.keepTop(topK);
-    pool.weigh(temperature);
     if (topP < 1) pool.keepShare(topP);
     if (minP > 0) pool.keepWeight(minP);
     return pool.draw(uniform(seed, this.#candidate, this.#position));
-  }
-
-  /** The row with bias, penalties and bans; the given one when there are none. */
-  #adjust(logits: Float32Array, banned: readonly number[]): Float32Array {
-    if (banned.length === 0 && !this.#penalties.active) return logits;
-    const adjusted = pool.copy(logits);
-    this.#penalties.apply(adjusted);
-    for (const token of banned) adjusted[token] = Number.NEGATIVE_INFINITY;
-    return adjusted;
   }
 }
 
@@ -73,5 +67,7 @@ export class Sampler {
 function leastBanned(logits: Float32Array, banned: readonly number[]): number {
   const isBanned = new Set(banned);
   const open = logits.findIndex((_, token) => !isBanned.has(token));
-  return open === -1 ? (argmax(logits) ?? 0) : open;
+  if (open !== -1) return open;
+  rowKernels.load(logits);
+  return rowKernels.argmax() ?? 0;
 }
