@@ -35,6 +35,7 @@ import {
   type ServerOptions,
 } from "./server-options.ts";
 import { skipBody } from "./skip-body.ts";
+import { UnusedConnections } from "./unused-connections.ts";
 
 export interface ServerParts {
   readonly catalog: ModelCatalog;
@@ -109,6 +110,8 @@ function withoutBasePath(url: string, basePath: string): string {
 }
 
 function prepareConnections(app: FastifyInstance): void {
+  const unused = new UnusedConnections(app.server);
+  app.addHook("preClose", async () => unused.closeAll());
   // Bodies of all types are read as bytes; what they may be is decided in one place, json-body.ts.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", { parseAs: "buffer" }, (_, body, done) => done(null, body));
