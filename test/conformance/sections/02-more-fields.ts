@@ -1,7 +1,7 @@
 /** Section 2, continued: names, seeds, maps and texts. */
 import { expect } from "vitest";
 import { rulesOf } from "../support/rule.ts";
-import { server } from "../support/servers.ts";
+import { modelName, server } from "../support/servers.ts";
 import { choiceOf } from "../support/wire.ts";
 
 const rule = rulesOf(import.meta.url);
@@ -16,7 +16,9 @@ rule(
     prove("ignored by default, 400 when strict", async () => {
       const answer = await (await server("plain")).complete({ ...body, ...options });
       expect(answer.usage.total_tokens).toBeGreaterThan(0);
-      const error = await (await server("strict")).refuse({ ...body, ...options });
+      const error = await (await server("strict")).refuse({
+        ...{ ...body, ...options, model: modelName },
+      });
       expect(error).toMatchObject({ status: 400, param: "stream_options" });
     });
   },

@@ -1,5 +1,6 @@
 /** Section 8: chunks of a stream. */
 import { expect } from "vitest";
+import { RawClient } from "../../../src/http/testing/raw-client.ts";
 import type { StreamReply } from "../support/api.ts";
 import { rulesOf } from "../support/rule.ts";
 import { samples } from "../support/samples.ts";
@@ -148,3 +149,19 @@ rule("8.13", "A stream says what the whole answer to the same request says.", (p
     }
   });
 });
+
+rule(
+  "8.14",
+  "The headers of a stream are sent when the request leaves the queue, before its prompt has been read.",
+  (prove) => {
+    prove("headers and no frame yet while thousands of prompt tokens are read", async () => {
+      const client = await RawClient.open((await server("standard")).port);
+      const numbers = Array.from({ length: 1200 }, (_, place) => place * 7919).join(" ");
+      client.post({ prompt: numbers.slice(0, 3500), max_tokens: 1, stream: true });
+      const received = await client.until("\r\n\r\n");
+      client.close();
+      expect(received).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+      expect(received).not.toContain("data: ");
+    });
+  },
+);

@@ -2,6 +2,9 @@
  * The servers of the suite, each started by the first test that needs it and shared by all. They
  * are the command that users start, with one thread.
  */
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { tinyGgufFile } from "../../../src/llama/testing/tiny-gguf.ts";
 import { type ServerProcess, startServer } from "../../support/server-process.ts";
 import { Api } from "./api.ts";
@@ -15,10 +18,11 @@ const options = {
   plain: () => ["--model", tinyGgufFile({ variant: "plain" })],
   /** The same with the wider limits profile. */
   wide: () => ["--model", tinyGgufFile({ variant: "plain" }), "--limits", "extended"],
-  /** The same model; unknown parameters refused, no insertion. */
+  /** The same model; unknown parameters refused, no insertion, a model must be named. */
   strict: () => [
     ...["--model", tinyGgufFile({ variant: "plain" })],
     ...["--strict", "--insertion", "off", "--body-limit", "64KB"],
+    ...["--config", configurationFile("default-model: null\n")],
   ],
   /** The same model behind a key. */
   keyed: () => ["--model", tinyGgufFile({ variant: "plain" }), "--api-key", apiKey],
@@ -27,6 +31,15 @@ const options = {
   /** SentencePiece pieces with byte tokens and a BOS in front. */
   bytes: () => ["--model", tinyGgufFile({ variant: "bytes" })],
 } satisfies Record<string, () => string[]>;
+
+/** The name of the model for servers that want one. */
+export const modelName = "davinci-002";
+
+function configurationFile(text: string): string {
+  const path = join(mkdtempSync(join(tmpdir(), "conformance-")), "completionist.yaml");
+  writeFileSync(path, text);
+  return path;
+}
 
 export type ServerName = keyof typeof options;
 
