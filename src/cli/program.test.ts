@@ -32,6 +32,7 @@ async function run(line: string): Promise<Run> {
       serve: action("serve"),
       listModels: action("list"),
       pullModel: action("pull"),
+      mcp: action("mcp"),
     });
   } catch (error) {
     const failure = describeFailure(error);

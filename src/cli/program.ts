@@ -2,6 +2,8 @@
 import { Command, CommanderError } from "commander";
 import { type LoadedConfiguration, loadConfiguration } from "../config/load.ts";
 import type { SettingName } from "../config/settings.ts";
+import type { McpOptions } from "./mcp.ts";
+import { addMcpOptions, mcpOptionsOf } from "./mcp-options.ts";
 import { addSettingOptions, flagsOf } from "./setting-options.ts";
 import { UserError, usageExitCode } from "./user-error.ts";
 
@@ -12,6 +14,7 @@ export interface Actions {
   readonly serve: Action;
   readonly listModels: Action;
   readonly pullModel: Action;
+  readonly mcp: (loaded: LoadedConfiguration, options: McpOptions) => Promise<number>;
 }
 
 const modelSettings: readonly SettingName[] = ["cache"];
@@ -47,6 +50,8 @@ export async function runCommandLine(
       .action(run(actions.pullModel)),
     modelSettings,
   );
+  const mcp: Action = (loaded) => actions.mcp(loaded, mcpOptionsOf(mcpCommand));
+  const mcpCommand = addMcpOptions(takesNothing(program.command("mcp")).action(run(mcp)));
   try {
     await program.parseAsync(words, { from: "user" });
   } catch (error) {

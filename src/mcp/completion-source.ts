@@ -1,0 +1,35 @@
+/** Where the answers of the tools come from: an engine of our own, or a server elsewhere. */
+import type { JsonObject } from "./json.ts";
+import type { Progress } from "./progress.ts";
+
+export interface Call {
+  /** Its reason is thrown by whatever it interrupts. */
+  readonly signal: AbortSignal;
+  readonly progress: Progress;
+}
+
+export interface CompletionSource {
+  /** Answers a completions request as POST /v1/completions does, never streamed. */
+  complete(body: JsonObject, call: Call): Promise<JsonObject>;
+  /** The answer of GET /v1/models. */
+  listModels(signal: AbortSignal): Promise<JsonObject>;
+  /** Whether prompts leave this program for a server elsewhere. */
+  readonly isRemote: boolean;
+  close(): Promise<void>;
+}
+
+/** Rejects with the signal's reason as soon as it comes; the work may go on for others. */
+export async function unlessAborted<Result>(
+  work: Promise<Result>,
+  signal: AbortSignal,
+): Promise<Result> {
+  signal.throwIfAborted();
+  const { promise, reject } = Promise.withResolvers<never>();
+  const leave = () => reject(signal.reason);
+  signal.addEventListener("abort", leave, { once: true });
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    signal.removeEventListener("abort", leave);
+  }
+}

@@ -1,0 +1,93 @@
+/** Completions from an engine of our own, by the same path as those of the HTTP API. */
+import { startCompletion } from "../completion/complete.ts";
+import type { CompletionPart } from "../completion/completion-run.ts";
+import type { CompletionRequest } from "../contract/completion-request.ts";
+import { ApiError } from "../contract/errors.ts";
+import { limitsProfiles } from "../contract/limits.ts";
+import { parseCompletionRequest, readModelName } from "../contract/parse-request.ts";
+import { describeLimits } from "../contract/side-schemas.ts";
+import { writeResponse } from "../contract/write-json.ts";
+import { foldParts } from "../http/fold-parts.ts";
+import { newCompletionId } from "../http/identifiers.ts";
+import type { ModelCatalog } from "../models/catalog.ts";
+import { type Call, type CompletionSource, unlessAborted } from "./completion-source.ts";
+import type { JsonObject } from "./json.ts";
+
+export interface LocalModels {
+  readonly catalog: ModelCatalog;
+  /** Refuse unknown fields instead of ignoring them. */
+  readonly strict: boolean;
+  close(): Promise<void>;
+}
+
+/** The published schema knows these limits and no others. */
+const limits = limitsProfiles.openai;
+
+/**
+ * `opened` may take its time (a model that is being fetched): calls wait for it, and fail with
+ * `modelFailed` when it does.
+ */
+export function localSource(opened: Promise<LocalModels>): CompletionSource {
+  const models = opened.catch((error: unknown) => {
+    if (error instanceof ApiError) throw error;
+    const reason = (error instanceof Error ? error.message : String(error)).replace(/\.$/, "");
+    throw new ApiError("modelFailed", { reason }, { cause: error });
+  });
+  models.catch(() => undefined); // told to those who call
+  return {
+    isRemote: false,
+    complete: async (body, call) => complete(await unlessAborted(models, call.signal), body, call),
+    listModels: async (signal) => list(await unlessAborted(models, signal)),
+    close: async () => {
+      const running = await opened.catch(() => undefined);
+      await running?.close();
+    },
+  };
+}
+
+async function complete(
+  { catalog, strict }: LocalModels,
+  body: JsonObject,
+  call: Call,
+): Promise<JsonObject> {
+  const name = readModelName(body);
+  const model = catalog.resolve(name);
+  const request = parseCompletionRequest(body, { limits, strict });
+  const run = await startCompletion({ ...request, model: name }, model, call.signal);
+  const { choices, usage } = await foldParts(reported(run.parts, request, call));
+  const response = writeResponse({
+    id: newCompletionId(),
+    object: "text_completion",
+    created: Math.floor(Date.now() / 1000),
+    model: name ?? model.id,
+    choices,
+    usage,
+    system_fingerprint: run.fingerprint,
+  });
+  return JSON.parse(response) as JsonObject;
+}
+
+async function* reported(
+  parts: AsyncIterable<CompletionPart>,
+  request: CompletionRequest,
+  { progress }: Call,
+): AsyncGenerator<CompletionPart> {
+  const total = request.prompts.length * request.bestOf * request.maxTokens;
+  for await (const part of parts) {
+    if (part.kind === "admitted") progress.report(0, total);
+    if (part.kind === "choice") progress.report(part.usage.completion_tokens, total);
+    yield part;
+  }
+}
+
+function list({ catalog }: LocalModels): JsonObject {
+  const data = catalog.list().map(({ id, model }) => ({
+    id,
+    object: "model",
+    created: model.created,
+    owned_by: "completionist",
+    max_model_len: model.engine.describe().contextLength,
+    limits: describeLimits(limits),
+  }));
+  return { object: "list", data };
+}
