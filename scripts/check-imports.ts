@@ -10,6 +10,7 @@ import { dirname, join, posix, resolve, sep } from "node:path";
 const rooms = [
   "cli",
   "index.ts",
+  "library",
   "mcp",
   "http",
   "playground",

@@ -77,6 +77,19 @@ function fromFlag(setting: Setting<unknown>, flag: string | readonly string[] | 
   return flag.flatMap((text) => setting.fromText(text));
 }
 
+/**
+ * One value from a caller of the library under the rules of its setting; undefined means the
+ * default. Throws a ConfigurationError.
+ */
+export function checkSetting<Name extends SettingName>(
+  name: Name,
+  value: unknown,
+): Configuration[Name] {
+  const setting: Setting<unknown> = settings[name];
+  const checked = value === undefined ? setting.defaultValue() : check(setting, value, name);
+  return checked as Configuration[Name];
+}
+
 function check(setting: Setting<unknown>, value: unknown, place: string): unknown {
   const result = setting.schema.safeParse(value);
   if (result.success) return result.data;

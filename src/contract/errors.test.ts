@@ -49,4 +49,15 @@ describe("ApiError", () => {
       "The model `{x} $& a` does not exist or you do not have access to it.",
     );
   });
+
+  test("takes what another server said literally, and has no row then", () => {
+    const said = { status: 418, type: "tea", param: "{x}", code: null, message: "short {y}" };
+    const error = new ApiError(said, { x: "no", y: "no" });
+    const { status, ...rest } = said;
+    expect([error.status, error.body(), error.errorName]).toEqual([
+      status,
+      { error: rest },
+      undefined,
+    ]);
+  });
 });

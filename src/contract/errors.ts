@@ -14,26 +14,29 @@ export interface RetryAdvice {
 
 /** An error that has a place in the API: thrown anywhere, written by http/ alone. */
 export class ApiError extends Error {
-  readonly errorName: ErrorName;
+  /** The row of the table; undefined for an error that another server sent. */
+  readonly errorName: ErrorName | undefined;
   readonly status: number;
   readonly type: string;
   readonly param: string | null;
   readonly code: string | null;
   readonly retry: RetryAdvice;
 
+  /** Made from a row and the details that its texts name, or from what another server said. */
   constructor(
-    name: ErrorName,
+    row: ErrorName | ErrorTemplate,
     details: ErrorDetails = {},
     options: { retry?: RetryAdvice; cause?: unknown } = {},
   ) {
-    const template: ErrorTemplate = errorTable[name];
-    super(fill(template.message, details), { cause: options.cause });
+    const { status, type, param, code, message } =
+      typeof row === "string" ? filled(errorTable[row], details) : row;
+    super(message, { cause: options.cause });
     this.name = "ApiError";
-    this.errorName = name;
-    this.status = template.status;
-    this.type = fill(template.type, details);
-    this.param = template.param === null ? null : fill(template.param, details);
-    this.code = template.code;
+    this.errorName = typeof row === "string" ? row : undefined;
+    this.status = status;
+    this.type = type;
+    this.param = param;
+    this.code = code;
     this.retry = options.retry ?? {};
   }
 
@@ -41,6 +44,15 @@ export class ApiError extends Error {
     const { message, type, param, code } = this;
     return { error: { message, type, param, code } };
   }
+}
+
+function filled(template: ErrorTemplate, details: ErrorDetails): ErrorTemplate {
+  return {
+    ...template,
+    message: fill(template.message, details),
+    type: fill(template.type, details),
+    param: template.param === null ? null : fill(template.param, details),
+  };
 }
 
 function fill(template: string, details: ErrorDetails): string {

@@ -1,5 +1,6 @@
 /** /tokenize, /detokenize and /tokenizer_info in vLLM's shape, which remote tokenizers expect. */
 import { ApiError } from "../contract/errors.ts";
+import type { Limits } from "../contract/limits.ts";
 import { readModelName } from "../contract/parse-request.ts";
 import {
   detokenizeRequestSchema,
@@ -7,11 +8,24 @@ import {
   tokenizeRequestSchema,
 } from "../contract/side-schemas.ts";
 import type { Vocabulary } from "../engine/engine.ts";
+import type { ModelCatalog } from "../models/catalog.ts";
 import { renderToken } from "../text/render-token.ts";
-import type { ServerContext } from "./server-context.ts";
+
+/** The part of a server's context that these routes need; the library has it too. */
+export interface TokensContext {
+  readonly catalog: ModelCatalog;
+  readonly options: { readonly limits: Limits };
+}
+
+export interface TokenizeAnswer {
+  readonly count: number;
+  readonly max_model_len: number;
+  readonly tokens: readonly number[];
+  readonly token_strs: readonly string[] | null;
+}
 
 /** Text that names special tokens becomes those tokens, as it does in a prompt. */
-export async function tokenize(context: ServerContext, body: unknown): Promise<object> {
+export async function tokenize(context: TokensContext, body: unknown): Promise<TokenizeAnswer> {
   const { engine } = context.catalog.resolve(readModelName(body));
   const request = parseSideRequest(tokenizeRequestSchema, body, context.options.limits);
   const addSpecial = request.add_special_tokens;
@@ -27,7 +41,7 @@ export async function tokenize(context: ServerContext, body: unknown): Promise<o
 }
 
 /** Bytes that are no UTF-8 in the end become replacement characters. */
-export function detokenize(context: ServerContext, body: unknown): object {
+export function detokenize(context: TokensContext, body: unknown): { readonly prompt: string } {
   const { engine } = context.catalog.resolve(readModelName(body));
   const { tokens } = parseSideRequest(detokenizeRequestSchema, body, context.options.limits);
   const { vocabulary } = engine.describe();
@@ -40,7 +54,7 @@ export function detokenize(context: ServerContext, body: unknown): object {
 }
 
 /** `model` is the query's, or undefined for the default model. */
-export function tokenizerInfo(context: ServerContext, model: string | undefined): object {
+export function tokenizerInfo(context: TokensContext, model: string | undefined): object {
   const { engine } = context.catalog.resolve(model);
   const { vocabulary, contextLength } = engine.describe();
   const text = (token: number | undefined) => specialText(vocabulary, token);

@@ -69,7 +69,7 @@ function submit({ id, job }: Extract<ToEngine, { kind: "run" }>): void {
     if (scheduler === undefined) throw new ApiError("server");
     scheduler.submit(id, job);
   } catch (error) {
-    const refused = error instanceof ApiError ? error.errorName : "server";
+    const refused = (error instanceof ApiError ? error.errorName : undefined) ?? "server";
     outgoing.push({ id, refused, details: {} });
     if (!(error instanceof ApiError)) console.error(error);
     flush();
