@@ -2,6 +2,7 @@
 import OpenAI, { APIConnectionError, APIError, InternalServerError } from "openai";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { tinyGgufFile } from "../../src/llama/testing/tiny-gguf.ts";
+import { enginePid } from "../support/engine-pid.ts";
 import { type ServerProcess, startServer } from "../support/server-process.ts";
 import { type Fault, FaultProxy } from "./support/fault-proxy.ts";
 
@@ -108,3 +109,26 @@ test("_request_id is the x-request-id of the answer that counted", async () => {
   expect(request_id).toBe(proxy.requestIds[1]);
   expect(request_id).not.toBe(completion._request_id);
 });
+
+test.runIf(process.platform === "linux")(
+  "a call whose engine is killed is repeated and succeeds",
+  async () => {
+    const long = { ...body, max_tokens: 500, n: 6, ignore_eos: true };
+    const pending = client.completions.create(long);
+    await expect.poll(() => proxy.seen.length).toBe(1);
+    const direct = new OpenAI({ baseURL: `${server.url}/v1`, apiKey: "none" });
+    // Once a later request has been answered, the call is in the engine.
+    await direct.completions.create({ ...body, max_tokens: 1 });
+    const stream = await direct.completions.create({ ...long, n: 1, stream: true });
+    const read = async () => {
+      let chunks = 0;
+      for await (const _ of stream) {
+        if (++chunks === 1) process.kill(enginePid(server), "SIGKILL");
+      }
+    };
+    await expect(read()).rejects.toBeInstanceOf(APIError);
+    const { choices } = await pending;
+    expect(choices.map(({ finish_reason }) => finish_reason)).toEqual(Array(6).fill("length"));
+    expect(retryCounts().slice(0, 2)).toEqual(["0", "1"]);
+  },
+);

@@ -8,6 +8,8 @@ import type { WireAnswer, WireLogprobs } from "./support/wire.ts";
 const key = "sk-key-of-the-python-clients";
 const requestId = expect.stringMatching(/^req_[0-9a-f]{32}$/);
 const problem = pythonProblem();
+/** The first run on a machine downloads the packages. */
+const installMs = 300_000;
 
 let server: ServerProcess;
 
@@ -41,7 +43,7 @@ describe.skipIf(problem !== undefined)(`openai 0.28.1${skipped()}`, () => {
 
   beforeAll(async () => {
     results = (await runPythonClient("legacy", [server.url, key])) as LegacyResults;
-  });
+  }, installMs);
 
   test("engine= completes through /v1/engines/{id}/completions, with its headers read", () => {
     const { body, organization } = results.completion;
@@ -106,7 +108,7 @@ describe.skipIf(problem !== undefined)(`openai 3.57.0${skipped()}`, () => {
 
   beforeAll(async () => {
     results = (await runPythonClient("current", [server.url, key])) as CurrentResults;
-  });
+  }, installMs);
 
   test("None is sent as null and means the default", () => {
     const { body, request_id } = results.nulls;

@@ -1,6 +1,6 @@
 /** A real fault: the engine process is killed while streams run. */
-import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { enginePid } from "../support/engine-pid.ts";
 import { type ServerProcess, startServer } from "../support/server-process.ts";
 
 let server: ServerProcess;
@@ -12,16 +12,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await server?.stop();
 });
-
-/** The child process of the server that runs the engine. */
-function enginePid(): number {
-  const { pid } = server.process;
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ");
-  const engine = children.find((child) =>
-    readFileSync(`/proc/${child}/cmdline`, "utf8").includes("engine-process"),
-  );
-  return Number(engine);
-}
 
 function complete(body: object): Promise<Response> {
   return fetch(`${server.url}/v1/completions`, {
@@ -61,7 +51,7 @@ async function openStream(): Promise<Frames> {
 test("each stream ends with an error frame and the next request is answered", async () => {
   const streams = await Promise.all(Array.from({ length: 4 }, () => openStream()));
   await Promise.all(streams.map((stream) => stream.started));
-  process.kill(enginePid(), "SIGKILL");
+  process.kill(enginePid(server), "SIGKILL");
   await Promise.all(streams.map((stream) => stream.ended));
   for (const { frames } of streams) {
     expect(frames.at(-1)).toBe("data: [DONE]");
@@ -80,7 +70,7 @@ test("a request that is not streamed gets the 500 envelope", async () => {
   const pending = complete({ prompt: "Once upon a time", max_tokens: 3000, ignore_eos: true });
   const probe = await openStream();
   await probe.started;
-  process.kill(enginePid(), "SIGKILL");
+  process.kill(enginePid(server), "SIGKILL");
   const response = await pending;
   await probe.ended;
   expect(response.status).toBe(500);

@@ -45,10 +45,13 @@ async function environment(requirements: string): Promise<string> {
   const python = join(ready, ...inside);
   if (existsSync(python)) return python;
   const unfinished = `${ready}.${randomUUID()}.part`;
-  // The machine's pip installs into it: some systems ship no pip to put inside.
+  // The machine's own pip fills it: some systems ship no pip to put inside.
   await run("python3", ["-m", "venv", "--without-pip", unfinished]);
-  const pip = ["-m", "pip", "--python", join(unfinished, ...inside), "install", "--no-deps"];
-  await run("python3", [...pip, "--quiet", "--only-binary", ":all:", "-r", requirements]);
+  const printFolder = "import sysconfig; print(sysconfig.get_path('purelib'))";
+  const { stdout: packages } = await run(join(unfinished, ...inside), ["-c", printFolder]);
+  const pip = ["-m", "pip", "install", "--quiet", "--no-deps", "--no-compile"];
+  const wheels = ["--only-binary", ":all:"];
+  await run("python3", [...pip, ...wheels, "--target", packages.trim(), "-r", requirements]);
   try {
     renameSync(unfinished, ready);
   } catch (error) {
