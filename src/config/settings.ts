@@ -94,6 +94,14 @@ export const settings = {
     help: "Number type of the key cache; q8_0 halves it and costs a little accuracy.",
     defaultValue: "f16",
   }),
+  prefixCache: sizeSetting({
+    placeholder: "SIZE",
+    help: "What sequences that nobody uses may keep for later prompts that begin alike.",
+    min: 0,
+    max: 1024 ** 4,
+    defaultValue: 1024 ** 3,
+    defaultText: "1GB",
+  }),
   insertion: {
     ...textSetting<string>({
       placeholder: "MODE",
@@ -249,7 +257,16 @@ export function variableOf(name: SettingName): string {
 export const sections: readonly SettingSection[] = [
   {
     title: "Model and engine",
-    names: ["model", "context", "slots", "threads", "numerics", "kvType", "insertion"],
+    names: [
+      "model",
+      "context",
+      "slots",
+      "threads",
+      "numerics",
+      "kvType",
+      "prefixCache",
+      "insertion",
+    ],
   },
   {
     title: "Server",

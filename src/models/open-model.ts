@@ -17,6 +17,8 @@ export interface OpenModelSettings
   readonly model: string | undefined;
   /** Tokens of one sequence; undefined: 4,096, or what the model was trained for if less. */
   readonly context: number | undefined;
+  /** Bytes that idle sequences may keep for later prompts; undefined: 1 GiB. */
+  readonly prefixCache?: number;
   /** The cache folder. */
   readonly cache: string;
 }
@@ -68,9 +70,13 @@ async function startEngine(
   const { context, slots, threads, numerics, kvType } = settings;
   const { path: modelPath, artifact } = file;
   const engineOptions = { modelPath, artifact, contextLength: context, slots, threads, numerics };
-  const starting = startEmbeddedEngine({ ...engineOptions, kvType, log }).catch((error) => {
-    throw new EngineStartError((error as Error).message, { cause: error });
-  });
+  const { prefixCache: prefixCacheBytesMax } = settings;
+  const cacheLimit = prefixCacheBytesMax === undefined ? {} : { prefixCacheBytesMax };
+  const starting = startEmbeddedEngine({ ...engineOptions, ...cacheLimit, kvType, log }).catch(
+    (error) => {
+      throw new EngineStartError((error as Error).message, { cause: error });
+    },
+  );
   try {
     return await unlessAborted(starting, signal);
   } catch (error) {
