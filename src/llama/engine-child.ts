@@ -126,7 +126,7 @@ export class EngineChild {
     }
     this.#jobs.delete(message.id);
     if ("ended" in message) queue.finish();
-    else queue.fail(new ApiError(message.refused, message.details));
+    else queue.fail(new ApiError(message.refused, {}, { retry: message.retry }));
   }
 
   #end(code: number | null, signal: NodeJS.Signals | null): string {

@@ -69,9 +69,9 @@ function submit({ id, job }: Extract<ToEngine, { kind: "run" }>): void {
     if (scheduler === undefined) throw new ApiError("server");
     scheduler.submit(id, job);
   } catch (error) {
-    const refused = (error instanceof ApiError ? error.errorName : undefined) ?? "server";
-    outgoing.push({ id, refused, details: {} });
-    if (!(error instanceof ApiError)) console.error(error);
+    const known = error instanceof ApiError ? error : new ApiError("server", {}, { cause: error });
+    if (known !== error) console.error(error);
+    outgoing.push({ id, refused: known.errorName, retry: known.retry });
     flush();
     return;
   }

@@ -1,5 +1,5 @@
 /** What the server and the engine process say to each other, by structured clone. */
-import type { ErrorDetails, ErrorName } from "../contract/errors.ts";
+import type { ErrorName, RetryAdvice } from "../contract/errors.ts";
 import type { EngineEvent, Job } from "../engine/engine.ts";
 import type { VocabularyData } from "../engine/vocabulary-table.ts";
 import type { CacheType } from "./llama-backend.ts";
@@ -50,4 +50,4 @@ export type FromEngine =
 export type JobEvent =
   | { readonly id: number; readonly event: EngineEvent }
   | { readonly id: number; readonly ended: true }
-  | { readonly id: number; readonly refused: ErrorName; readonly details: ErrorDetails };
+  | { readonly id: number; readonly refused: ErrorName; readonly retry: RetryAdvice };
