@@ -71,7 +71,7 @@ function submit({ id, job }: Extract<ToEngine, { kind: "run" }>): void {
   } catch (error) {
     const known = error instanceof ApiError ? error : new ApiError("server", {}, { cause: error });
     if (known !== error) console.error(error);
-    outgoing.push({ id, refused: known.errorName, retry: known.retry });
+    outgoing.push({ id, refused: known.errorName ?? "server", retry: known.retry });
     flush();
     return;
   }
