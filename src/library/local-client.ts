@@ -112,8 +112,9 @@ export class LocalClient implements CompletionClient {
   }
 
   #signal(options: CallOptions | undefined): AbortSignal {
-    const closed = this.#closed.signal;
-    return options?.signal === undefined ? closed : AbortSignal.any([closed, options.signal]);
+    const given = options?.signal;
+    // One of its own for each call: one that all share would gather a listener for each.
+    return AbortSignal.any([this.#closed.signal, ...(given === undefined ? [] : [given])]);
   }
 
   /** Checks in the order of the server: the model, then the fields, then what needs the model. */

@@ -55,10 +55,13 @@ export class RemoteClient implements CompletionClient {
       if (!isSuccess(begun)) throw await failure(begun);
       return begun;
     });
+    let complete = false;
     try {
       yield* this.#chunks(answer);
+      complete = true;
     } finally {
-      answer.discard();
+      if (complete) await answer.finish();
+      else answer.discard();
     }
   }
 
@@ -92,8 +95,9 @@ export class RemoteClient implements CompletionClient {
   }
 
   #signal(options: CallOptions | undefined): AbortSignal {
-    const closed = this.#closed.signal;
-    return options?.signal === undefined ? closed : AbortSignal.any([closed, options.signal]);
+    const given = options?.signal;
+    // One of its own for each call: one that all share would gather a listener for each.
+    return AbortSignal.any([this.#closed.signal, ...(given === undefined ? [] : [given])]);
   }
 
   async *#chunks(answer: Answer): AsyncGenerator<CompletionChunk> {

@@ -19,8 +19,10 @@ export interface Answer {
   readonly header: (name: string) => string | undefined;
   /** Reading it throws a ConnectionError when it is cut, the signal's reason when that fires. */
   readonly body: AsyncIterable<Uint8Array>;
-  /** Lets go of what was not read. */
+  /** Ends the connection, whatever has not been read. */
   discard(): void;
+  /** Waits a moment for the end of a body that says nothing more, so that its connection is free. */
+  finish(): Promise<void>;
 }
 
 /** A pool of connections to one server. */
@@ -48,8 +50,8 @@ export class Transport {
       status: message.statusCode ?? 0,
       header: (name) => headerOf(message, name),
       body: readBody(message, url, signal),
-      // What came whole leaves its connection to the next request.
-      discard: () => void (message.complete ? message.resume() : message.destroy()),
+      discard: () => void message.destroy(),
+      finish: () => finish(message),
     };
   }
 
@@ -71,8 +73,11 @@ export class Transport {
         method: "POST",
         agent: this.#agent,
         headers,
-        signal,
       });
+      // Not the option `signal`: it would destroy a connection that went back to the pool.
+      const abort = () => void outgoing.destroy();
+      signal.addEventListener("abort", abort, { once: true });
+      outgoing.once("close", () => signal.removeEventListener("abort", abort));
       const timer = setTimeout(() => {
         const text = `${url.origin} did not answer within ${timeoutMs / 1000} s`;
         outgoing.destroy(new ConnectionError("timeout", text));
@@ -89,6 +94,17 @@ export class Transport {
       outgoing.end(body);
     });
   }
+}
+
+/** How long the end of a body may stay out once all was said. */
+const lingerMs = 200;
+
+async function finish(message: IncomingMessage): Promise<void> {
+  const closed = new Promise((resolve) => message.once("close", resolve));
+  message.resume();
+  const timer = setTimeout(() => message.destroy(), lingerMs);
+  if (!message.closed) await closed;
+  clearTimeout(timer);
 }
 
 async function* readBody(
