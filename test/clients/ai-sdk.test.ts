@@ -3,7 +3,7 @@ import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { APICallError, generateText, type LanguageModel, streamText } from "ai";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { FaultProxy } from "./support/fault-proxy.ts";
-import { modelName, sharedServerUrl } from "./support/wire.ts";
+import { modelName, sharedServerUrl } from "./support/requests.ts";
 
 let proxy: FaultProxy;
 let model: LanguageModel;

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { tinyGgufFile } from "../../src/llama/testing/tiny-gguf.ts";
 import { type ServerProcess, startServer } from "../support/server-process.ts";
-import { chunksOf, complete, onlyChoice, post, streamText, tokenize } from "./support/wire.ts";
+import { chunksOf, complete, onlyChoice, post, streamText, tokenize } from "./support/requests.ts";
 
 const model = "text-davinci-003";
 const prefix = "function total(values) {\n  let sum = 0;\n  for (const value of values) ";

@@ -2,7 +2,7 @@
 import { OpenAI, type OpenAIInput } from "@langchain/openai";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { FaultProxy } from "./support/fault-proxy.ts";
-import { modelName, sharedServerUrl, type WireLogprobs } from "./support/wire.ts";
+import { modelName, sharedServerUrl, type WireLogprobs } from "./support/requests.ts";
 
 let proxy: FaultProxy;
 

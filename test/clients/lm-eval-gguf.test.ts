@@ -5,7 +5,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { tinyGgufFile } from "../../src/llama/testing/tiny-gguf.ts";
 import { type ServerProcess, startServer } from "../support/server-process.ts";
-import { pairs, type Scored } from "./support/scoring.ts";
 import {
   codePoints,
   complete,
@@ -15,7 +14,8 @@ import {
   sum,
   tokenize,
   type WireLogprobs,
-} from "./support/wire.ts";
+} from "./support/requests.ts";
+import { pairs, type Scored } from "./support/scoring.ts";
 
 const body = { logprobs: 10, temperature: 0 };
 const scoring = { ...body, max_tokens: 1, echo: true };

@@ -5,7 +5,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { tinyGgufFile } from "../../src/llama/testing/tiny-gguf.ts";
 import { type ServerProcess, startServer } from "../support/server-process.ts";
-import { pairs, scoreAsLmEval, type TokenPair, tokenizePair } from "./support/scoring.ts";
 import {
   complete,
   logprobsOf,
@@ -15,7 +14,8 @@ import {
   sharedServerUrl,
   sum,
   tokenize,
-} from "./support/wire.ts";
+} from "./support/requests.ts";
+import { pairs, scoreAsLmEval, type TokenPair, tokenizePair } from "./support/scoring.ts";
 
 const common = { model: modelName, temperature: 0, seed: 1234 };
 const scoring = { ...common, max_tokens: 1, logprobs: 1, echo: true };

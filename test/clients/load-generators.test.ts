@@ -4,7 +4,7 @@ import { type IncomingMessage, request } from "node:http";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { tinyGgufFile } from "../../src/llama/testing/tiny-gguf.ts";
 import { type ServerProcess, startServer } from "../support/server-process.ts";
-import { chunksOf, complete, streamText, tokenize, type WireAnswer } from "./support/wire.ts";
+import { chunksOf, complete, streamText, tokenize, type WireAnswer } from "./support/requests.ts";
 
 const model = "davinci-002";
 const maxTokens = 40;

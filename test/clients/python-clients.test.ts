@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { tinyGgufFile } from "../../src/llama/testing/tiny-gguf.ts";
 import { type ServerProcess, startServer } from "../support/server-process.ts";
 import { pythonProblem, runPythonClient } from "./support/python-client.ts";
-import type { WireAnswer, WireLogprobs } from "./support/wire.ts";
+import type { WireAnswer, WireLogprobs } from "./support/requests.ts";
 
 const key = "sk-key-of-the-python-clients";
 const requestId = expect.stringMatching(/^req_[0-9a-f]{32}$/);

@@ -1,6 +1,5 @@
 /** Research scorers: HELM, LMQL, and the many that look for `len(context)` in the offsets. */
 import { describe, expect, test } from "vitest";
-import { pairs } from "./support/scoring.ts";
 import {
   codePoints,
   complete,
@@ -11,7 +10,8 @@ import {
   sum,
   tokenize,
   type WireAnswer,
-} from "./support/wire.ts";
+} from "./support/requests.ts";
+import { pairs } from "./support/scoring.ts";
 
 /** The bytes of a token as it is written: `bytes:` and escapes, or its text. */
 function bytesOf(token: string): Buffer {

@@ -2,7 +2,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { tinyGgufFile } from "../../src/llama/testing/tiny-gguf.ts";
 import { type ServerProcess, startServer } from "../support/server-process.ts";
-import { samplerFields } from "./support/sampler-fields.ts";
 import {
   chunksOf,
   codePoints,
@@ -13,7 +12,8 @@ import {
   post,
   sharedServerUrl,
   streamText,
-} from "./support/wire.ts";
+} from "./support/requests.ts";
+import { samplerFields } from "./support/sampler-fields.ts";
 
 describe("SillyTavern", () => {
   const body = {

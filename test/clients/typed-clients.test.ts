@@ -11,7 +11,7 @@ import {
   sharedServerUrl,
   streamText,
   tokenize,
-} from "./support/wire.ts";
+} from "./support/requests.ts";
 
 const u32 = z
   .int()

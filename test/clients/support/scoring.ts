@@ -1,6 +1,6 @@
 /** What scorers have in common: pairs of context and continuation, and the rules of lm-eval. */
 import { expect } from "vitest";
-import { sum, tokenize, type WireLogprobs } from "./wire.ts";
+import { sum, tokenize, type WireLogprobs } from "./requests.ts";
 
 export interface Pair {
   readonly context: string;

@@ -3,28 +3,11 @@
  * sends what such a client sends and reads the answer by that client's rule.
  */
 import { expect, inject } from "vitest";
+import type { WireChoice, WireLogprobs, WireUsage } from "../../support/wire.ts";
 
 export const modelName = "SmolLM2-135M-Instruct";
 
-export interface WireLogprobs {
-  readonly tokens: readonly string[];
-  readonly token_logprobs: readonly (number | null)[];
-  readonly top_logprobs: readonly (Readonly<Record<string, number>> | null)[];
-  readonly text_offset: readonly number[];
-}
-
-export interface WireChoice {
-  readonly text: string;
-  readonly index: number;
-  readonly logprobs: WireLogprobs | null;
-  readonly finish_reason: string | null;
-}
-
-export interface WireUsage {
-  readonly prompt_tokens: number;
-  readonly completion_tokens: number;
-  readonly total_tokens: number;
-}
+export type { WireChoice, WireLogprobs, WireUsage };
 
 /** A body, or a chunk of a stream. */
 export interface WireAnswer {
@@ -36,7 +19,12 @@ export interface WireAnswer {
   readonly usage?: WireUsage | null;
 }
 
-export const sharedServerUrl = (): string => inject("sharedServerUrl");
+/** Throws what kept the shared server from starting. */
+export function sharedServerUrl(): string {
+  const server = inject("sharedServer");
+  if ("failure" in server) throw new Error(`there is no shared server: ${server.failure}`);
+  return server.url;
+}
 
 /** POST with a JSON body. */
 export function post(
