@@ -6,6 +6,7 @@ import { toApiError } from "../http/error-reply.ts";
 import { guardOrigin, isPreflight } from "../http/origin-guard.ts";
 import { defaultServerOptions, needsKey, type ServerOptions } from "../http/server-options.ts";
 import { HttpSessions } from "./http-sessions.ts";
+import { readJson } from "./json.ts";
 import type { McpServerParts } from "./mcp-server.ts";
 
 export interface HttpEndpointOptions {
@@ -29,8 +30,15 @@ export function createHttpEndpoint(
   const app = Fastify({
     bodyLimit: options.bodyBytesMax,
     forceCloseConnections: true,
-    onProtoPoisoning: "ignore",
-    onConstructorPoisoning: "ignore",
+  });
+  app.removeAllContentTypeParsers();
+  // Some hosts name a type where they send no body.
+  const parser = { parseAs: "string" } as const;
+  app.addContentTypeParser("application/json", parser, async (_: unknown, text: string) => {
+    if (text === "") return undefined;
+    const body = readJson(text);
+    if (body === undefined) throw new ApiError("badJson");
+    return body;
   });
   const checkKey = needsKey(serverOptions) ? createKeyCheck(options.apiKeys) : undefined;
   app.addHook("onRequest", async (request, reply) => {

@@ -1,9 +1,10 @@
 /** Completions of a server elsewhere: any that speaks the OpenAI completions API. */
+import { ApiError } from "../contract/errors.ts";
 import type { Call, CompletionSource } from "./completion-source.ts";
 import { ChunkFolder } from "./fold-chunks.ts";
 import { isObject, type JsonObject, readJson } from "./json.ts";
 import { readEvents, readText } from "./remote-body.ts";
-import { ToolError, upstreamFailed } from "./tool-error.ts";
+import { isExpected, upstreamFailed } from "./tool-error.ts";
 import { modelNames } from "./tools.ts";
 
 export interface RemoteSourceOptions {
@@ -57,7 +58,7 @@ class RemoteServer {
       if (data === "[DONE]") break;
       const chunk = readJson(data);
       if (!isObject(chunk)) throw upstreamFailed("a part of its stream is no JSON object");
-      if (isObject(chunk.error)) throw errorOf(chunk.error, undefined);
+      if (isObject(chunk.error)) throw errorOf(chunk.error, 500);
       folder.add(chunk);
       progress.report(folder.parts, total);
     }
@@ -93,7 +94,7 @@ class RemoteServer {
       if (response.ok) return response;
       throw refusal(response.status, await readText(response));
     } catch (error) {
-      if (signal.aborted || error instanceof ToolError) throw error;
+      if (signal.aborted || isExpected(error)) throw error;
       throw upstreamFailed(`${baseUrl} cannot be reached (${reasonOf(error)})`);
     }
   }
@@ -122,7 +123,7 @@ function answerOf(response: Response, text: string): JsonObject {
   return answer;
 }
 
-function refusal(status: number, text: string): ToolError {
+function refusal(status: number, text: string): Error {
   const answer = readJson(text);
   const error = isObject(answer) ? answer.error : undefined;
   if (isObject(error)) return errorOf(error, status);
@@ -130,11 +131,12 @@ function refusal(status: number, text: string): ToolError {
 }
 
 /** The other server's error, in the four fields that ours have. */
-function errorOf(error: JsonObject, status: number | undefined): ToolError {
+function errorOf(error: JsonObject, status: number): ApiError {
   const text = (value: unknown) =>
     value === undefined || value === null ? null : String(value).slice(0, errorTextMax);
-  return new ToolError({
-    message: text(error.message) ?? `status ${status ?? "unknown"}`,
+  return new ApiError({
+    status,
+    message: text(error.message) ?? `The server answered ${status}.`,
     type: text(error.type) ?? "server_error",
     param: text(error.param),
     code: text(error.code),

@@ -1,6 +1,6 @@
 /**
- * Errors of tool calls. Most are the API's own; the few here have no HTTP answer: a call that took
- * too long, arguments beyond the request's body, and a server elsewhere that cannot be used.
+ * Errors of tool calls. Most are the API's own; the few here belong to no answer of the server: a
+ * call that took too long, and a server elsewhere that cannot be used.
  */
 import { ApiError } from "../contract/errors.ts";
 import type { ErrorBody } from "../contract/responses.ts";
@@ -17,17 +17,6 @@ export class ToolError extends Error {
   body(): ErrorBody {
     return this.#body;
   }
-}
-
-/** Arguments that the published schema refuses and no row of the API's errors describes. */
-export function invalidArguments(param: string | null, reason: string): ToolError {
-  const message = `Invalid arguments${param === null ? "" : ` at '${param}'`}: ${reason}.`;
-  return new ToolError({
-    message,
-    type: "invalid_request_error",
-    param,
-    code: "invalid_arguments",
-  });
 }
 
 /** Counted from the call, so time in the queue is part of it. */
