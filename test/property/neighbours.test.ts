@@ -9,7 +9,7 @@ import { type ServerProcess, startServer } from "../support/server-process.ts";
 const slots = 8;
 const request = {
   prompt: "The ferry left the harbour at dawn, and by noon the island was",
-  max_tokens: 24,
+  max_tokens: 16,
   temperature: 0.8,
   seed: 7,
   echo: true,
@@ -54,7 +54,7 @@ async function startNeighbours(url: string, count: number): Promise<() => Promis
   const ended: Promise<void>[] = [];
   for (let neighbour = 0; neighbour < count; neighbour += 1) {
     const prompt = `Neighbour ${neighbour}: ${"on and on, ".repeat(neighbour + 1)}`;
-    const body = { prompt, max_tokens: 300, stream: true, seed: neighbour, ignore_eos: true };
+    const body = { prompt, max_tokens: 400, stream: true, seed: neighbour, ignore_eos: true };
     const response = await post(url, body, leave.signal);
     const first = Promise.withResolvers<void>();
     started.push(first.promise);

@@ -13,7 +13,7 @@ import { logprobsOf, score, startSubject, truthPrompts } from "./truth-server.ts
 /** Seen on one processor: 0.016 and 0.134. Others take other kernels. */
 const reproducibleMeanMax = 0.05;
 const reproducibleLargestMax = 0.5;
-const generatedTokens = 12;
+const generatedTokens = 8;
 
 let server: ServerProcess | undefined;
 
@@ -22,8 +22,8 @@ afterEach(async () => {
   server = undefined;
 });
 
-/** Fifty beginnings of the twenty texts: whole, two thirds and, for the first ten, one third. */
-const beginnings = [1, 2 / 3, 1 / 3]
+/** Fifty beginnings of the twenty texts: two thirds, a third and, for the first ten, a sixth. */
+const beginnings = [2 / 3, 1 / 3, 1 / 6]
   .flatMap((share) => truthPrompts.map(({ text }) => cut(text, share)))
   .slice(0, 50);
 
@@ -74,16 +74,16 @@ describe("the default model", () => {
     const differences = await teacherForcing(server.url, beginnings);
     console.log(describeDifferences("teacher forcing, reproducible, Q8_0", differences));
     expect(beginnings).toHaveLength(50);
-    expect(differences.count).toBeGreaterThan(400);
+    expect(differences.count).toBeGreaterThan(300);
     expect(differences.mean).toBeLessThan(reproducibleMeanMax);
     expect(differences.largest).toBeLessThan(reproducibleLargestMax);
   });
 
   test("exact: generating and scoring give the same bits", async () => {
     server = await startSubject("--numerics", "exact");
-    const differences = await teacherForcing(server.url, beginnings.slice(0, 6));
+    const differences = await teacherForcing(server.url, beginnings.slice(0, 5));
     console.log(describeDifferences("teacher forcing, exact, Q8_0", differences));
-    expect(differences.count).toBeGreaterThan(40);
+    expect(differences.count).toBeGreaterThan(30);
     expect(differences.largest).toBe(0);
   });
 });
