@@ -11,6 +11,7 @@ import type {
   TokenizeOptions,
 } from "../engine/engine.ts";
 import { TableVocabulary } from "../engine/vocabulary-table.ts";
+import { addCounts, type EngineStats, restingStats, zeroCounts } from "../observe/engine-stats.ts";
 import { EngineChild, type EngineLog } from "./engine-child.ts";
 import { fingerprintOf, hashFile } from "./fingerprint.ts";
 import type { LoadedModel, LoadOptions } from "./messages.ts";
@@ -61,6 +62,8 @@ export class EmbeddedEngine implements Engine {
   #deaths = 0;
   #startedMs = Date.now();
   #closed = false;
+  /** Of the processes that have ended. */
+  #endedCounts = zeroCounts;
 
   constructor(options: EmbeddedEngineOptions, child: EngineChild, description: EngineDescription) {
     this.#options = options;
@@ -77,6 +80,16 @@ export class EmbeddedEngine implements Engine {
   state(): EngineState {
     const state = { state: this.#state, restarts: this.#restarts, pid: this.#child.pid };
     return this.#reason === undefined ? state : { ...state, reason: this.#reason };
+  }
+
+  /** As last reported: up to a quarter of a second old while the engine works. */
+  stats(): EngineStats {
+    const { slots, contextLength } = this.#description;
+    const stats = this.#state === "ready" ? this.#child.stats : undefined;
+    if (stats === undefined) {
+      return restingStats({ slots, capacityTokens: slots * contextLength }, this.#endedCounts);
+    }
+    return { ...stats, counts: addCounts(this.#endedCounts, stats.counts) };
   }
 
   async tokenize(text: string, options: TokenizeOptions): Promise<readonly number[]> {
@@ -98,6 +111,8 @@ export class EmbeddedEngine implements Engine {
     void child.ended.then((how) => {
       if (this.#closed) return;
       this.#options.log.error({ reason: how }, "the engine process died");
+      const { counts = zeroCounts } = child.stats ?? {};
+      this.#endedCounts = addCounts(this.#endedCounts, counts);
       this.#deaths = Date.now() - this.#startedMs > healthyMs ? 1 : this.#deaths + 1;
       this.#state = "starting";
       this.#ready = this.#restart(how);

@@ -7,6 +7,7 @@ import { createInterface } from "node:readline";
 import type { Logger } from "pino";
 import { ApiError } from "../contract/errors.ts";
 import type { EngineEvent, Job, TokenizeOptions } from "../engine/engine.ts";
+import type { EngineStats } from "../observe/engine-stats.ts";
 import { childEntry } from "./child-entry.ts";
 import { EventQueue } from "./event-queue.ts";
 import type { FromEngine, JobEvent, LoadedModel, LoadOptions, ToEngine } from "./messages.ts";
@@ -33,6 +34,7 @@ export class EngineChild {
   /** Resolves with a sentence that says how the process ended. */
   readonly ended: Promise<string>;
   #loadFailure: string | undefined;
+  #stats: EngineStats | undefined;
   #nextId = 0;
   #alive = true;
 
@@ -59,6 +61,11 @@ export class EngineChild {
 
   get pid(): number | undefined {
     return this.#process.pid;
+  }
+
+  /** The last report, up to a quarter of a second old; undefined before the first. */
+  get stats(): EngineStats | undefined {
+    return this.#stats;
   }
 
   /** Rejects with an Error of one clear sentence when the model cannot be served. */
@@ -106,6 +113,7 @@ export class EngineChild {
 
   #receive(message: FromEngine): void {
     if (message.kind === "events") for (const event of message.events) this.#jobEvent(event);
+    else if (message.kind === "stats") this.#stats = message.stats;
     else if (message.kind === "loaded") this.#loaded.resolve(message.model);
     else if (message.kind === "loadFailed") {
       this.#loadFailure = message.message;

@@ -5,12 +5,15 @@
  */
 import { ApiError } from "../contract/errors.ts";
 import { TableVocabulary } from "../engine/vocabulary-table.ts";
+import type { EngineStats } from "../observe/engine-stats.ts";
 import { Scheduler } from "../scheduler/scheduler.ts";
 import type { FromEngine, JobEvent, ToEngine } from "./messages.ts";
 import { openContext, type ServedContext } from "./served-context.ts";
+import { StatsReporter } from "./stats-reporter.ts";
 
 let served: ServedContext | undefined;
 let scheduler: Scheduler | undefined;
+let reporter: StatsReporter | undefined;
 let stepping = false;
 let outgoing: JobEvent[] = [];
 
@@ -50,6 +53,8 @@ function load(message: Extract<ToEngine, { kind: "load" }>): void {
   const { contextLength, sequences: slots } = served.backend;
   const { libraryVersion, vocabulary } = served;
   send({ kind: "loaded", model: { contextLength, slots, libraryVersion, vocabulary } });
+  reporter = newReporter(scheduler, { slots, capacityTokens: slots * contextLength });
+  reporter.stepped(true);
 }
 
 function tokenize(message: Extract<ToEngine, { kind: "tokenize" }>): void {
@@ -85,9 +90,37 @@ function submit({ id, job }: Extract<ToEngine, { kind: "run" }>): void {
 function turn(): void {
   if (scheduler === undefined) return;
   scheduler.step();
-  flush();
   stepping = !scheduler.idle;
+  // Before the events: whoever has read an answer to its end finds it counted.
+  reporter?.stepped(!stepping);
+  flush();
   if (stepping) setImmediate(turn);
+}
+
+type EngineSize = Pick<EngineStats, "slots" | "capacityTokens">;
+
+function newReporter(working: Scheduler, size: EngineSize): StatsReporter {
+  return new StatsReporter({
+    read: () => readStats(working, size),
+    send: (stats) => send({ kind: "stats", stats }),
+    nowMs: () => performance.now(),
+  });
+}
+
+function readStats(working: Scheduler, size: EngineSize): EngineStats {
+  const { counts, heldTokens, queuedJobs, runningCandidates, busySlots } = working;
+  const { readTokens, cachedTokens, generatedTokens } = counts;
+  const { user, system } = process.cpuUsage();
+  return {
+    ...size,
+    queuedJobs,
+    runningCandidates,
+    busySlots,
+    heldTokens: heldTokens.all,
+    idleTokens: heldTokens.idle,
+    residentBytes: process.memoryUsage.rss(),
+    counts: { readTokens, cachedTokens, generatedTokens, cpuSeconds: (user + system) / 1e6 },
+  };
 }
 
 function flush(): void {

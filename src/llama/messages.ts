@@ -2,6 +2,7 @@
 import type { ErrorName, RetryAdvice } from "../contract/errors.ts";
 import type { EngineEvent, Job } from "../engine/engine.ts";
 import type { VocabularyData } from "../engine/vocabulary-table.ts";
+import type { EngineStats } from "../observe/engine-stats.ts";
 import type { CacheType } from "./llama-backend.ts";
 import type { NumericsMode } from "./numerics.ts";
 
@@ -44,7 +45,8 @@ export type FromEngine =
   | { readonly kind: "loadFailed"; readonly message: string }
   | { readonly kind: "tokens"; readonly request: number; readonly tokens: readonly number[] }
   | { readonly kind: "tokenizeFailed"; readonly request: number; readonly message: string }
-  | { readonly kind: "events"; readonly events: readonly JobEvent[] };
+  | { readonly kind: "events"; readonly events: readonly JobEvent[] }
+  | { readonly kind: "stats"; readonly stats: EngineStats };
 
 /** A job's event, its regular end, or its refusal. */
 export type JobEvent =

@@ -49,12 +49,19 @@ export interface SchedulerOptions {
 /** Counts since the start. */
 export interface SchedulerCounts {
   promptTokens: number;
+  /** Rows of prompts that were computed. */
+  readTokens: number;
   cachedTokens: number;
   generatedTokens: number;
 }
 
 export class Scheduler {
-  readonly counts: SchedulerCounts = { promptTokens: 0, cachedTokens: 0, generatedTokens: 0 };
+  readonly counts: SchedulerCounts = {
+    promptTokens: 0,
+    readTokens: 0,
+    cachedTokens: 0,
+    generatedTokens: 0,
+  };
   readonly #options: SchedulerOptions;
   readonly #cache: SequenceCache;
   readonly #reader: PromptReader;
@@ -102,8 +109,17 @@ export class Scheduler {
     return this.#queue.length;
   }
 
+  get runningCandidates(): number {
+    return this.#running.count;
+  }
+
   get busySlots(): number {
     return this.#cache.busyCount;
+  }
+
+  /** Tokens that all sequences hold, and those of them that no job uses. */
+  get heldTokens(): { readonly all: number; readonly idle: number } {
+    return this.#cache.heldTokens;
   }
 
   /** Throws an ApiError when the queue is full. */
@@ -199,6 +215,7 @@ export class Scheduler {
     const task = this.#turns.next(this.#tasks.filter(isReading), ({ job }) => job);
     if (task === undefined) return;
     const rows = this.#reader.readChunk(task);
+    this.counts.readTokens += rows;
     this.#turns.charge(task.job, rows);
     this.#throughput.record(rows);
     if (!isReading(task)) this.#promptRead(task);

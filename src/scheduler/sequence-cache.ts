@@ -51,6 +51,15 @@ export class SequenceCache {
     return this.slots.filter((slot) => slot.busy).length;
   }
 
+  get heldTokens(): { readonly all: number; readonly idle: number } {
+    let [all, idle] = [0, 0];
+    for (const { length, busy } of this.slots) {
+      all += length;
+      if (!busy) idle += length;
+    }
+    return { all, idle };
+  }
+
   get hasFree(): boolean {
     return this.slots.some((slot) => !slot.busy);
   }
