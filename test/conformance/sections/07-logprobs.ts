@@ -1,5 +1,6 @@
 /** Section 7: the values and the maps of `logprobs`. */
 import { expect } from "vitest";
+import { firstWhere } from "../support/api.ts";
 import { rawDistribution, tokenTexts } from "../support/distribution.ts";
 import { rulesOf } from "../support/rule.ts";
 import { samples } from "../support/samples.ts";
@@ -187,10 +188,24 @@ rule(
     prove("a byte token and a piece of one text, each as the token itself", async () => {
       const pieces = await server("bytes");
       const texts = await tokenTexts(pieces);
-      const text = texts.find((each, id) => texts.indexOf(each) !== id) as string;
-      const sharing = texts.flatMap((each, id) => (each === text ? [id] : []));
-      expect(sharing.length).toBeGreaterThan(1);
-      const context = await pieces.tokenize(prompt);
+      const idsOf = (text: string) => texts.flatMap((each, id) => (each === text ? [id] : []));
+      // A place where one of two such ids is likely, after tokens of one id each.
+      const request = { prompt, max_tokens: 10, n: 8, logprobs: 5, ignore_eos: true };
+      let found: { text: string; before: string[] } | undefined;
+      await firstWhere(pieces, request, ({ choices }) => {
+        for (const { tokens, top_logprobs } of choices.map(logprobsOf)) {
+          for (const [place, top] of top_logprobs.entries()) {
+            const before = tokens.slice(0, place);
+            if (before.some((token) => idsOf(token).length > 1)) break;
+            const text = Object.keys(top ?? {}).find((key) => idsOf(key).length > 1);
+            if (text !== undefined) found = { text, before };
+          }
+        }
+        return found !== undefined;
+      });
+      const { text, before } = found as { text: string; before: string[] };
+      const sharing = idsOf(text);
+      const context = [...(await pieces.tokenize(prompt)), ...before.flatMap(idsOf)];
       const distribution = await rawDistribution(pieces, context);
       for (const token of sharing) {
         const request = { prompt: [...context, token], max_tokens: 0, echo: true, logprobs: 5 };

@@ -3,7 +3,7 @@
  * time here from plain answers: drawn candidates, their cuts, and scores read with `echo`.
  */
 import { expect } from "vitest";
-import { type Api, type Body, firstWhere } from "../support/api.ts";
+import type { Api } from "../support/api.ts";
 import { tokenTexts } from "../support/distribution.ts";
 import { rulesOf } from "../support/rule.ts";
 import { server } from "../support/servers.ts";
@@ -26,27 +26,30 @@ const sentenceEnd = ".";
 interface Middle {
   readonly candidate: number;
   readonly text: string;
-  readonly score: number;
+  /** Raw logprobs of the middle's tokens, and of the suffix after it. */
+  readonly own: readonly number[];
+  readonly read: readonly number[];
 }
+
+const mean = (values: readonly number[]): number => sum(values) / values.length;
 
 /** Words that are single tokens; with the two ends they are all that may be drawn. */
 const words = [" the", " river", " was", " and", " not", " that", " she", " to", " had", " when"];
 
 /** Draws without a suffix, such that some lines or sentences end inside a candidate. */
-async function drawn(api: Api, candidates: number): Promise<{ request: Body; choices: Choice[] }> {
+async function drawn(api: Api, candidates: number, fromSeed: number) {
   const ids = await Promise.all([lineEnd, sentenceEnd, ...words].map((text) => api.tokenize(text)));
   const single = ids.flatMap((tokens) => (tokens.length === 1 ? tokens : []));
   const request = {
-    ...{ prompt, max_tokens: 6, logprobs: 0, n: candidates, temperature: 2 },
+    ...{ prompt, max_tokens: 6, logprobs: 0, temperature: 2 },
     logit_bias: Object.fromEntries(single.map((id) => [id, 100])),
   };
-  const found = await firstWhere(
-    api,
-    request,
-    ({ choices }) => choices.every(isUsable) && choices.some((choice) => cutsOf(choice).length > 1),
-  );
-  const { n: _, ...plain } = found.request;
-  return { request: plain, choices: found.answer.choices };
+  for (let seed = fromSeed; seed < fromSeed + 100; seed += 1) {
+    const { choices } = await api.complete({ ...request, n: candidates, seed });
+    const cut = choices.some((choice) => cutsOf(choice).length > 1);
+    if (cut && choices.every(isUsable)) return { request: { ...request, seed }, choices, seed };
+  }
+  throw new Error("no seed gives candidates with cuts");
 }
 
 /** Where two ends stand side by side it is not plain which of them is the cut. */
@@ -77,23 +80,47 @@ async function middles(api: Api, choices: readonly Choice[]): Promise<Middle[]> 
         ...{ prompt: [...before, ...ids, ...after], max_tokens: 0, echo: true, logprobs: 0 },
       });
       const read = logprobsOf(choiceOf(scored)).token_logprobs.slice(-after.length);
-      const all = [...numbers(token_logprobs.slice(0, kept)), ...numbers(read)];
       const text = tokens.slice(0, kept).join("");
-      found.push({ candidate, text, score: sum(all) / all.length });
+      const own = numbers(token_logprobs.slice(0, kept));
+      found.push({ candidate, text, own, read: numbers(read) });
     }
   }
   return found;
 }
 
 /** The best cut of each candidate, the best candidate first. */
-function ranked(found: readonly Middle[]): Middle[] {
-  const best = new Map<number, Middle>();
-  for (const middle of found) {
-    if (middle.score > (best.get(middle.candidate)?.score ?? Number.NEGATIVE_INFINITY)) {
-      best.set(middle.candidate, middle);
+function ranked(found: readonly Middle[], score = wholeMean): Middle[] {
+  const order = found.toSorted((left, right) => score(right) - score(left));
+  return order.filter(
+    ({ candidate }, place) => order.findIndex((other) => other.candidate === candidate) === place,
+  );
+}
+
+const wholeMean = ({ own, read }: Middle): number => mean([...own, ...read]);
+
+/** Rankings that a wrong server might use: they must give another winner than the right one. */
+const wrongScores: readonly ((middle: Middle) => number)[] = [
+  ({ own }) => mean(own),
+  ({ read }) => mean(read),
+  ({ own, read }) => sum([...own, ...read]),
+];
+
+/** Draws whose winner tells the right ranking from the wrong ones. */
+async function telling(api: Api, candidates: number, n: number) {
+  for (let from = 1; from < 400; from += 1) {
+    const { request, choices, seed } = await drawn(api, candidates, from);
+    from = seed;
+    const found = await middles(api, choices);
+    const winners = (score?: (middle: Middle) => number) =>
+      ranked(found, score)
+        .slice(0, n)
+        .map(({ text }) => text);
+    const right = winners();
+    if (wrongScores.every((score) => winners(score).join("|") !== right.join("|"))) {
+      return { request, texts: right };
     }
   }
-  return [...best.values()].toSorted((left, right) => right.score - left.score);
+  throw new Error("no seed tells the rankings apart");
 }
 
 rule(
@@ -102,19 +129,17 @@ rule(
   (prove) => {
     prove("the winner is the one that scoring every cut finds", async () => {
       const api = await server("plain");
-      const { request, choices } = await drawn(api, 4);
-      const [winner] = ranked(await middles(api, choices));
+      const { request, texts } = await telling(api, 4, 1);
       const answer = await api.complete({ ...request, suffix });
-      expect(choiceOf(answer).text).toBe(winner?.text);
-      expect(logprobsOf(choiceOf(answer)).tokens.join("")).toBe(winner?.text);
+      expect(choiceOf(answer).text).toBe(texts[0]);
+      expect(logprobsOf(choiceOf(answer)).tokens.join("")).toBe(texts[0]);
     });
 
     prove("two choices are the best two of eight", async () => {
       const api = await server("plain");
-      const { request, choices } = await drawn(api, 8);
-      const best = ranked(await middles(api, choices)).slice(0, 2);
+      const { request, texts } = await telling(api, 8, 2);
       const answer = await api.complete({ ...request, suffix, n: 2 });
-      expect(answer.choices.map(({ text }) => text)).toEqual(best.map(({ text }) => text));
+      expect(answer.choices.map(({ text }) => text)).toEqual(texts);
     });
   },
 );

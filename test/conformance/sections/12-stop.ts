@@ -111,17 +111,17 @@ rule(
   "12.4",
   "A stop string that is the name of a special token stops at that token, which is no part of the text.",
   (prove) => {
-    prove("<|im_end|> as a token", async () => {
+    prove("<|im_start|> as a token, hidden and shown", async () => {
       const api = await server("plain");
-      const [token] = await api.tokenize("<|im_end|>", false);
+      const name = "<|im_start|>";
+      const [token] = await api.tokenize(name, false);
       const forced = { prompt, max_tokens: 5, logit_bias: { [token as number]: 100 } };
-      const stopped = await api.complete({
-        ...forced,
-        stop: ["<|im_end|>"],
-        skip_special_tokens: false,
-      });
-      expect(choiceOf(stopped)).toMatchObject({ text: "", finish_reason: "stop" });
-      expect(stopped.usage.completion_tokens).toBe(0);
+      expect(choiceOf(await api.complete(forced)).finish_reason).toBe("length");
+      for (const skip_special_tokens of [true, false]) {
+        const stopped = await api.complete({ ...forced, stop: [name], skip_special_tokens });
+        expect(choiceOf(stopped)).toMatchObject({ text: "", finish_reason: "stop" });
+        expect(stopped.usage.completion_tokens).toBe(0);
+      }
     });
 
     prove("the name of the end token, which ended the text anyway", async () => {
