@@ -1,6 +1,7 @@
 /**
  * `system_fingerprint`: changes when the model file, the library, the numerics or the sampling code
- * changes, and for no other reason. With a seed, an equal fingerprint promises an equal answer.
+ * changes, and for no other reason. On one machine an equal fingerprint and an equal request with a
+ * seed give an equal answer; processors of another kind may round otherwise.
  */
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
