@@ -22,6 +22,7 @@ import "./sections/09-echo.ts";
 import "./sections/10-insertion.ts";
 import "./sections/10-reranking.ts";
 import "./sections/11-best-of.ts";
+import "./sections/12-search.ts";
 import "./sections/12-stop.ts";
 import "./sections/13-sampling.ts";
 import "./sections/13-seeds.ts";

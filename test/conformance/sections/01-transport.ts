@@ -3,7 +3,7 @@ import { expect } from "vitest";
 import { chunksOf, RawClient } from "../../../src/http/testing/raw-client.ts";
 import { completionsPath, errorOf } from "../support/api.ts";
 import { rulesOf } from "../support/rule.ts";
-import { apiKey, server } from "../support/servers.ts";
+import { apiKey, namedOrigin, server } from "../support/servers.ts";
 import { choiceOf } from "../support/wire.ts";
 
 const rule = rulesOf(import.meta.url);
@@ -184,6 +184,33 @@ rule(
         const answer = await statusFor(host);
         expect(answer, host).toMatch(/^HTTP\/1\.1 403 /);
         expect(answer).toContain('"code":"forbidden_host"');
+      }
+    });
+  },
+);
+
+rule(
+  "1.10",
+  "`--cors` names the origins whose pages may call; a page of another origin may not, and neither may a preflight of one.",
+  (prove) => {
+    prove("the named origin alone", async () => {
+      const api = await server("strict");
+      const preflight = { "access-control-request-method": "POST" };
+      const allowed = { origin: namedOrigin };
+      const named = await api.send(completionsPath, {
+        method: "OPTIONS",
+        headers: { ...allowed, ...preflight },
+      });
+      expect(named.status).toBe(200);
+      expect(named.headers.get("access-control-allow-origin")).toBe(namedOrigin);
+      expect((await api.send("/v1/models", { headers: allowed })).status).toBe(200);
+      for (const origin of ["https://other.example.org", "http://localhost:3000"]) {
+        const other = await api.send(completionsPath, {
+          method: "OPTIONS",
+          headers: { origin, ...preflight },
+        });
+        expect(other.headers.get("access-control-allow-origin")).toBeNull();
+        expect((await api.send("/v1/models", { headers: { origin } })).status).toBe(403);
       }
     });
   },

@@ -5,20 +5,11 @@ import { tokenTexts } from "../support/distribution.ts";
 import { rulesOf } from "../support/rule.ts";
 import { samples } from "../support/samples.ts";
 import { server } from "../support/servers.ts";
+import { bytesOf } from "../support/token-bytes.ts";
 import { choiceOf, codePoints, foldChunks, isPlain, logprobsOf } from "../support/wire.ts";
 
 const rule = rulesOf(import.meta.url);
 const prompt = "The river was";
-
-/** The bytes of a token as it is written in `tokens`. */
-function bytesOf(token: string): Buffer {
-  if (!token.startsWith("bytes:")) return Buffer.from(token);
-  const escaped = token.slice("bytes:".length);
-  const bytes = escaped.replaceAll(/\\\\|\\x([0-9a-f]{2})/g, (_, hex?: string) =>
-    hex === undefined ? "\\" : String.fromCharCode(Number.parseInt(hex, 16)),
-  );
-  return Buffer.from(bytes, "latin1");
-}
 
 rule(
   "7.9",

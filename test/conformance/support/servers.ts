@@ -11,6 +11,9 @@ import { Api } from "./api.ts";
 
 export const apiKey = "sk-conformance-0123456789";
 
+/** The only origin whose pages may call the strict server. */
+export const namedOrigin = "https://page.example.org";
+
 const options = {
   /** The default model. */
   standard: () => [],
@@ -22,6 +25,7 @@ const options = {
   strict: () => [
     ...["--model", tinyGgufFile({ variant: "plain" })],
     ...["--strict", "--insertion", "off", "--body-limit", "64KB"],
+    ...["--cors", namedOrigin],
     ...["--config", configurationFile("default-model: null\n")],
   ],
   /** The same model behind a key. */
