@@ -44,5 +44,5 @@ export type {
 } from "./library/response-types.ts";
 export type { TextScore, TokenScore } from "./library/text-score.ts";
 export { ModelFileError } from "./llama/model-file-error.ts";
+export { EngineStartError } from "./models/engine-start-error.ts";
 export { FetchError } from "./models/fetch-error.ts";
-export { EngineStartError } from "./models/open-model.ts";

@@ -1,8 +1,8 @@
 /** Which failures are told in one line, and in what words. All others are ours: they show a stack. */
 import { ConfigurationError } from "../config/configuration-error.ts";
 import { ModelFileError } from "../llama/model-file-error.ts";
+import { EngineStartError } from "../models/engine-start-error.ts";
 import { FetchError } from "../models/fetch-error.ts";
-import { EngineStartError } from "../models/open-model.ts";
 
 /** Something that the user can put right. The message is one line; the exit code is not 0. */
 export class UserError extends Error {

@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { tinyGgufFile } from "../llama/testing/tiny-gguf.ts";
-import { EngineStartError, type OpenModelSettings, openModel } from "./open-model.ts";
+import { EngineStartError } from "./engine-start-error.ts";
+import { type OpenModelSettings, openModel } from "./open-model.ts";
 
 const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 

@@ -7,6 +7,7 @@ import {
   type EmbeddedEngineOptions,
   startEmbeddedEngine,
 } from "../llama/embedded-engine.ts";
+import { EngineStartError } from "./engine-start-error.ts";
 import type { Report } from "./progress.ts";
 import { ensureDefaultModel, localModel, type ServedModelFile } from "./served-model.ts";
 
@@ -34,11 +35,6 @@ export interface OpenModelOptions {
 export interface OpenedModel {
   readonly file: ServedModelFile;
   readonly engine: EmbeddedEngine;
-}
-
-/** The engine could not be started on a file that looked sound. The message is for the user. */
-export class EngineStartError extends Error {
-  override readonly name = "EngineStartError";
 }
 
 /**
