@@ -1,7 +1,7 @@
 /** Section 10: `suffix`, with infill markers and without. */
 import { expect } from "vitest";
 import { rulesOf } from "../support/rule.ts";
-import { modelName, server } from "../support/servers.ts";
+import { insertionTemplate, modelName, server } from "../support/servers.ts";
 import { choiceOf, codePoints, foldChunks, logprobsOf } from "../support/wire.ts";
 
 const rule = rulesOf(import.meta.url);
@@ -106,6 +106,27 @@ rule(
       // Four candidates of up to 16 tokens were drawn for the one choice.
       expect(answer.usage.completion_tokens).toBeLessThanOrEqual(64);
       expect(answer.usage.prompt_tokens).toBeGreaterThan(0);
+    });
+  },
+);
+
+rule(
+  "10.10",
+  "Where the model's insertion is a template, the model reads the template with prompt and suffix filled in.",
+  (prove) => {
+    prove("the answer is the one to the filled template as a prompt", async () => {
+      const api = await server("wide");
+      // Text that would be a placeholder itself is left alone.
+      const texts = { prompt: "The {suffix}", suffix: " {prefix} $& sun" };
+      const answer = await api.complete({ ...request, ...texts });
+      const { suffix: _, ...plain } = request;
+      const filled = insertionTemplate(texts.prompt, texts.suffix);
+      const byHand = await api.complete({ ...plain, prompt: filled });
+      expect(choiceOf(answer).text).toBe(choiceOf(byHand).text);
+      expect(answer.usage.prompt_tokens).toBe(byHand.usage.prompt_tokens);
+      expect(logprobsOf(choiceOf(answer)).token_logprobs).toEqual(
+        logprobsOf(choiceOf(byHand)).token_logprobs,
+      );
     });
   },
 );

@@ -11,6 +11,10 @@ import { Api } from "./api.ts";
 
 export const apiKey = "sk-conformance-0123456789";
 
+/** What the wide server reads for an insertion. */
+export const insertionTemplate = (prefix: string, suffix: string): string =>
+  `After "${suffix}" and <|im_start|> comes: ${prefix}`;
+
 /** The only origin whose pages may call the strict server. */
 export const namedOrigin = "https://page.example.org";
 
@@ -19,8 +23,11 @@ const options = {
   standard: () => [],
   /** A byte-level vocabulary without a BOS; 512 tokens of context. */
   plain: () => ["--model", tinyGgufFile({ variant: "plain" })],
-  /** The same with the wider limits profile. */
-  wide: () => ["--model", tinyGgufFile({ variant: "plain" }), "--limits", "extended"],
+  /** The same with the wider limits profile and a template for insertions. */
+  wide: () => [
+    ...["--model", tinyGgufFile({ variant: "plain" }), "--limits", "extended"],
+    ...["--insertion", insertionTemplate("{prefix}", "{suffix}")],
+  ],
   /** The same model; unknown parameters refused, no insertion, a model must be named. */
   strict: () => [
     ...["--model", tinyGgufFile({ variant: "plain" })],
