@@ -6,6 +6,8 @@ export interface Call {
   /** Its reason is thrown by whatever it interrupts. */
   readonly signal: AbortSignal;
   readonly progress: Progress;
+  /** Whose call it is, where keys tell; see Caller of the engine. */
+  readonly owner: string;
 }
 
 export interface CompletionSource {

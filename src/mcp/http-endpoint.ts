@@ -40,6 +40,7 @@ export function createHttpEndpoint(
     if (body === undefined) throw new ApiError("badJson");
     return body;
   });
+  const owners = new WeakMap<FastifyRequest, string>();
   const checkKey = needsKey(serverOptions) ? createKeyCheck(options.apiKeys) : undefined;
   app.addHook("onRequest", async (request, reply) => {
     guardOrigin(request, reply, serverOptions);
@@ -47,7 +48,7 @@ export function createHttpEndpoint(
       reply.header("access-control-expose-headers", "Mcp-Session-Id");
     }
     if (isPreflight(request)) return answerPreflight(request, reply);
-    checkKey?.(request.headers.authorization);
+    owners.set(request, checkKey?.(request.headers.authorization) ?? "");
     return undefined;
   });
   app.setErrorHandler((error, _, reply) => {
@@ -66,7 +67,8 @@ export function createHttpEndpoint(
       if (value !== undefined) reply.raw.setHeader(name, value);
     }
     const { raw, body } = request;
-    const refusal = await sessions.handle({ request: raw, response: reply.raw, body });
+    const owner = owners.get(request) ?? "";
+    const refusal = await sessions.handle({ request: raw, response: reply.raw, body, owner });
     if (refusal === undefined) return;
     reply.raw.writeHead(refusal.status, { "content-type": "application/json" });
     reply.raw.end(JSON.stringify(protocolError(refusal.message)));

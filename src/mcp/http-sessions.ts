@@ -1,6 +1,6 @@
 /**
- * Connections of agent hosts over HTTP. A session lives until its host ends it; when there are too
- * many, the one that was idle longest makes room.
+ * Connections of agent hosts over HTTP. A session lives until its host ends it, and belongs to the
+ * key that began it; when there are too many, the one that was idle longest makes room.
  */
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -16,6 +16,7 @@ export const sessionsMax = 64;
 interface Session {
   readonly server: Server;
   readonly transport: StreamableHTTPServerTransport;
+  readonly owner: string;
   /** HTTP exchanges that are open; a host that listens has one all the time. */
   open: number;
 }
@@ -23,6 +24,8 @@ interface Session {
 export interface HttpExchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
+  /** The identity of the key that came with it; "" where there are no keys. */
+  readonly owner: string;
   /** The parsed body; undefined where there is none. */
   readonly body: unknown;
 }
@@ -46,7 +49,7 @@ export class HttpSessions {
   async handle(exchange: HttpExchange): Promise<Refusal | undefined> {
     const id = exchange.request.headers["mcp-session-id"];
     const known = typeof id === "string" ? this.#sessions.get(id) : undefined;
-    if (known !== undefined) {
+    if (known !== undefined && known.owner === exchange.owner) {
       await this.#serve(known, exchange);
       return undefined;
     }
@@ -55,7 +58,7 @@ export class HttpSessions {
       return { status: 400, message: "A session begins with an initialize request" };
     }
     if (!this.#makeRoom()) return { status: 503, message: "Too many sessions are in use" };
-    await this.#serve(await this.#create(), exchange);
+    await this.#serve(await this.#create(exchange.owner), exchange);
     return undefined;
   }
 
@@ -65,15 +68,15 @@ export class HttpSessions {
     await Promise.all(sessions.map(({ server }) => server.close()));
   }
 
-  async #create(): Promise<Session> {
+  async #create(owner: string): Promise<Session> {
     const transport = new StreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
       onsessioninitialized: (id) => {
         this.#sessions.set(id, session);
       },
     });
-    const server = createMcpServer(this.#parts);
-    const session: Session = { server, transport, open: 0 };
+    const server = createMcpServer({ ...this.#parts, owner });
+    const session: Session = { server, transport, owner, open: 0 };
     // The SDK's own type of its callbacks is at odds with exactOptionalPropertyTypes.
     await server.connect(transport as Transport);
     server.onclose = () => {

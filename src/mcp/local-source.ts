@@ -53,10 +53,12 @@ async function complete(
   const name = readModelName(body);
   const model = catalog.resolve(name);
   const request = parseCompletionRequest(body, { limits, strict });
-  const run = await startCompletion({ ...request, model: name }, model, call.signal);
+  const id = newCompletionId();
+  const caller = { owner: call.owner, request: id, priority: "interactive" } as const;
+  const run = await startCompletion({ ...request, model: name }, model, call.signal, caller);
   const { choices, usage } = await foldParts(reported(run.parts, request, call));
   const response = writeResponse({
-    id: newCompletionId(),
+    id,
     object: "text_completion",
     created: Math.floor(Date.now() / 1000),
     model: name ?? model.id,

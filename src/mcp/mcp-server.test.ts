@@ -11,9 +11,10 @@ import { createTools, defaultToolOptions } from "./tools.ts";
 interface Setting {
   readonly complete: CompletionSource["complete"];
   readonly callTimeoutMs?: number;
+  readonly owner?: string;
 }
 
-async function connected({ complete, callTimeoutMs = 120_000 }: Setting) {
+async function connected({ complete, callTimeoutMs = 120_000, owner = "" }: Setting) {
   const source: CompletionSource = {
     isRemote: false,
     complete,
@@ -26,6 +27,7 @@ async function connected({ complete, callTimeoutMs = 120_000 }: Setting) {
     tools: createTools(source, { ...defaultToolOptions, callTimeoutMs }),
     callTimeoutMs,
     version: "1.2.3",
+    owner,
     log: { info: record, warn: record, error: record },
   });
   const [near, far] = InMemoryTransport.createLinkedPair();
@@ -130,4 +132,17 @@ test("an error of the API is the result; one that nobody expected is logged and 
   expect(logged).toEqual([]);
   expect(JSON.stringify(errorOf(await ask()))).not.toContain("secret");
   expect(logged).toMatchObject([{ err: { message: "secret detail" } }]);
+});
+
+test("the run knows whose call it is", async () => {
+  const owners: string[] = [];
+  const { ask } = await connected({
+    owner: "a-key",
+    complete: async (_, call) => {
+      owners.push(call.owner);
+      return { choices: [] };
+    },
+  });
+  await ask();
+  expect(owners).toEqual(["a-key"]);
 });

@@ -21,6 +21,8 @@ export interface McpServerParts {
   readonly callTimeoutMs: number;
   readonly version: string;
   readonly log: McpLog;
+  /** The key's identity of the host that is connected; "" where there are no keys. */
+  readonly owner?: string;
 }
 
 /** The part of a logger that is used; pino has it. */
@@ -69,7 +71,7 @@ interface Caller {
 async function callTool(
   tool: CommandTool,
   given: Readonly<Record<string, unknown>>,
-  { callTimeoutMs, log }: McpServerParts,
+  { callTimeoutMs, log, owner = "" }: McpServerParts,
   caller: Caller,
 ): Promise<CallToolResult> {
   const late = new AbortController();
@@ -78,7 +80,7 @@ async function callTool(
   const progress = new Progress(caller);
   try {
     tool.check(given);
-    return await tool.run(given, { signal, progress });
+    return await tool.run(given, { signal, progress, owner });
   } catch (thrown) {
     // An interrupted run may fail in any way; why it was interrupted is what counts.
     const cause: unknown = signal.aborted ? signal.reason : thrown;

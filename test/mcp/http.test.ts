@@ -268,14 +268,24 @@ describe("what is no call", () => {
 });
 
 test("with a key, only those who have it come in", async () => {
-  const guarded = await startEndpoint(["--api-key", "s3cret-key"]);
+  const keys = ["--api-key", "s3cret-key", "--api-key", "another-key"];
+  const guarded = await startEndpoint(keys);
   try {
     const refused = await send(initialize, {}, { url: guarded.url });
     expect(refused.status).toBe(401);
     expect(refused.headers["www-authenticate"]).toBe("Bearer");
     const wrong = await send(initialize, { authorization: "Bearer other" }, { url: guarded.url });
     expect(wrong.status).toBe(401);
-    const host = await join(guarded.url, { authorization: "Bearer s3cret-key" });
+    // A session is of use to its own key only.
+    const known = { authorization: "Bearer another-key" };
+    const opened = await send(initialize, known, { url: guarded.url });
+    const session = { "mcp-session-id": String(opened.headers["mcp-session-id"]) };
+    const ping = { jsonrpc: "2.0", id: 2, method: "ping" };
+    const asked = await send(ping, { ...known, ...session }, { url: guarded.url });
+    expect(asked.status).toBe(200);
+    const mine = { authorization: "Bearer s3cret-key" };
+    expect((await send(ping, { ...mine, ...session }, { url: guarded.url })).status).toBe(404);
+    const host = await join(guarded.url, mine);
     const result = await complete(host, { model: "example", prompt: "Hi", max_tokens: 1 });
     expect(result.isError).toBeUndefined();
     await host.close();
