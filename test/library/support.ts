@@ -73,6 +73,13 @@ export function sendJson(response: ServerResponse, status: number, body: unknown
   response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
 }
 
+/** A body that is worth another try with the right status. */
+export const overloaded = {
+  error: { message: "Busy, try later.", type: "server_error", param: null, code: null },
+};
+
+export const sse = { "content-type": "text/event-stream" };
+
 export const answer = {
   id: "cmpl-1",
   object: "text_completion",
