@@ -10,7 +10,9 @@ import type { EmbeddedEngine } from "../llama/embedded-engine.ts";
 import { defaultModel } from "../models/default-model.ts";
 import { type OpenedModel, openModel } from "../models/open-model.ts";
 import { localModel, type ServedModelFile } from "../models/served-model.ts";
+import type { EngineSample } from "../observe/engine-metrics.ts";
 import { createLog, type Log } from "../observe/log.ts";
+import { Metrics } from "../observe/metrics.ts";
 import { checkCatalogSettings, createCatalog } from "./catalog-settings.ts";
 import { type StopSignals, signalExitCode, watchStopSignals } from "./stop-signals.ts";
 import { listenProblem } from "./user-error.ts";
@@ -74,11 +76,15 @@ interface ApiParts extends OpenedModel {
 function createApi(configuration: Configuration, parts: ApiParts): Server {
   const { file, engine, log, shutdown } = parts;
   const created = Math.floor(Date.now() / 1000);
+  const version = packageVersion();
+  const metrics = new Metrics({ version });
+  metrics.watchEngine(file.id, () => sampleOf(engine));
   return createServer({
     catalog: createCatalog(configuration, { id: file.id, engine, created }),
     log,
     shutdown,
     health: () => healthOf(engine),
+    metrics,
     options: {
       limits: limitsProfiles[configuration.limits],
       strict: configuration.strict,
@@ -88,7 +94,8 @@ function createApi(configuration: Configuration, parts: ApiParts): Server {
       cors: corsOf(configuration.cors),
       basePath: configuration.basePath,
       bodyBytesMax: configuration.bodyLimit,
-      version: packageVersion(),
+      metrics: configuration.metrics,
+      version,
     },
   });
 }
@@ -102,7 +109,14 @@ const healthWords = { ready: "ok", starting: "loading", failed: "failed" } as co
 
 function healthOf(engine: EmbeddedEngine): Health {
   const { state, restarts, reason } = engine.state();
-  return { status: healthWords[state], restarts, ...(reason === undefined ? {} : { reason }) };
+  const { queuedJobs: queued, runningCandidates: running } = engine.stats();
+  const why = reason === undefined ? {} : { reason };
+  return { status: healthWords[state], restarts, queued, running, ...why };
+}
+
+function sampleOf(engine: EmbeddedEngine): EngineSample {
+  const { state, restarts } = engine.state();
+  return { stats: engine.stats(), up: state === "ready", restarts };
 }
 
 /** Rejects when nothing can listen there, and listens no longer than that takes. */

@@ -171,6 +171,13 @@ export const settings = {
     max: 3600,
     defaultValue: 10,
   }),
+  metrics: choiceSetting({
+    choices: ["on", "open", "off"],
+    help:
+      "Whether there is `GET /metrics`, for Prometheus. on: yes, with a key where keys are in use. " +
+      "open: yes, without one.",
+    defaultValue: "on",
+  }),
   apiKey: listSetting({
     placeholder: "KEY",
     help:
@@ -270,7 +277,7 @@ export const sections: readonly SettingSection[] = [
   },
   {
     title: "Server",
-    names: ["host", "port", "basePath", "cors", "allowedHost", "bodyLimit", "drain"],
+    names: ["host", "port", "basePath", "cors", "allowedHost", "bodyLimit", "drain", "metrics"],
   },
   {
     title: "Access and requests",

@@ -5,6 +5,7 @@ import type { CompletionRun } from "../completion/completion-run.ts";
 import type { CompletionRequest } from "../contract/completion-request.ts";
 import { parseCompletionRequest, readModelName } from "../contract/parse-request.ts";
 import { writeResponse } from "../contract/write-json.ts";
+import type { CompletionMeter } from "../observe/completion-metrics.ts";
 import { ClientLeft } from "./active-requests.ts";
 import { callerOf } from "./caller.ts";
 import { ChunkWriter, type Envelope } from "./chunk-writer.ts";
@@ -13,7 +14,8 @@ import { EventStream } from "./event-stream.ts";
 import { endedEarly, foldParts } from "./fold-parts.ts";
 import { newCompletionId } from "./identifiers.ts";
 import { readJsonBody } from "./json-body.ts";
-import { finishHeaders, headerText, ignoredHeader, sendJson } from "./response-headers.ts";
+import { meterPart } from "./metrics-route.ts";
+import { finishHeaders, headerText, ignoredHeader, seenMs, sendJson } from "./response-headers.ts";
 import type { ServerContext } from "./server-context.ts";
 
 /** Everything about one request that is under way. */
@@ -25,6 +27,7 @@ interface Exchange {
   readonly run: CompletionRun;
   readonly envelope: Envelope;
   readonly signal: AbortSignal;
+  readonly meter: CompletionMeter;
 }
 
 /** `modelInPath` is the model of /v1/engines/{id}/completions and wins over the body's. */
@@ -37,7 +40,11 @@ export async function answerCompletion(
   const signal = context.active.signalFor(reply.raw);
   try {
     const exchange = await startExchange(context, http, reply, signal, modelInPath);
-    return await (exchange.request.stream ? stream(exchange) : respond(exchange));
+    try {
+      return await (exchange.request.stream ? stream(exchange) : respond(exchange));
+    } finally {
+      exchange.meter.end();
+    }
   } catch (error) {
     if (signal.reason instanceof ClientLeft) return dropReply(reply);
     // An aborted run may fail in any way; why it was aborted is what the client should read.
@@ -59,6 +66,7 @@ async function startExchange(
   const parsed = parseCompletionRequest(body, { limits, strict });
   const request = { ...parsed, model: name };
   if (request.ignoredParameters.length > 0) {
+    context.metrics.requests.ignored(request.ignoredParameters);
     reply.header("x-ignored-params", ignoredHeader(request.ignoredParameters));
   }
   const run = await context.startCompletion(request, model, signal, callerOf(http));
@@ -69,23 +77,25 @@ async function startExchange(
     model: name ?? model.id,
     system_fingerprint: run.fingerprint,
   };
-  return { context, http, reply, request, run, envelope, signal };
+  const meter = context.metrics.completions.begin(model.id, seenMs(http));
+  return { context, http, reply, request, run, envelope, signal, meter };
 }
 
-async function respond({ reply, run, envelope }: Exchange): Promise<FastifyReply> {
-  const { choices, usage } = await foldParts(run.parts);
+async function respond({ reply, run, envelope, meter }: Exchange): Promise<FastifyReply> {
+  const { choices, usage } = await foldParts(run.parts, (part) => meterPart(meter, part));
   const body = writeResponse({ ...envelope, object: "text_completion", choices, usage });
   return sendJson(reply, body);
 }
 
 /** Until the run is admitted a failure is an HTTP error; afterwards it is a frame. */
 async function stream(exchange: Exchange): Promise<FastifyReply> {
-  const { reply, request, run, envelope } = exchange;
+  const { reply, request, run, envelope, meter } = exchange;
   const writer = new ChunkWriter(envelope, request.streamOptions);
   let events: EventStream | undefined;
   let complete = false;
   try {
     for await (const part of run.parts) {
+      meterPart(meter, part);
       events ??= openStream(exchange);
       const chunk = writer.write(part);
       if (chunk !== undefined) await events.send(chunk);
@@ -119,6 +129,7 @@ async function failStream(exchange: Exchange, events: EventStream, thrown: unkno
   const cause: unknown = signal.aborted ? signal.reason : thrown;
   const error = toApiError(cause, context.options.bodyBytesMax);
   logUnexpected(error, http.id, context.log);
+  context.metrics.requests.error(error.errorName);
   await events.send(JSON.stringify(error.body()));
 }
 

@@ -9,11 +9,18 @@ export interface FoldedCompletion {
   readonly usage: Usage;
 }
 
-/** Reads a run to its end. Fails as the run fails, or when it ends without its usage. */
-export async function foldParts(parts: AsyncIterable<CompletionPart>): Promise<FoldedCompletion> {
+/**
+ * Reads a run to its end. Fails as the run fails, or when it ends without its usage. `onPart` sees
+ * each part when it comes.
+ */
+export async function foldParts(
+  parts: AsyncIterable<CompletionPart>,
+  onPart?: (part: CompletionPart) => void,
+): Promise<FoldedCompletion> {
   const choices = new Map<number, FoldingChoice>();
   let usage: Usage | undefined;
   for await (const part of parts) {
+    onPart?.(part);
     if (part.kind === "usage") usage = part.usage;
     if (part.kind !== "choice") continue;
     const { index } = part.choice;

@@ -12,10 +12,14 @@ const compress = promisify(gzip);
 /** When each request was seen, on the monotonic clock. */
 const startTimes = new WeakMap<FastifyRequest, number>();
 
+/** When the request was seen, by `performance.now()`. */
+export function seenMs(request: FastifyRequest): number {
+  return startTimes.get(request) ?? performance.now();
+}
+
 /** Whole milliseconds since the request was seen. */
 export function elapsedMs(request: FastifyRequest): number {
-  const now = performance.now();
-  return Math.round(now - (startTimes.get(request) ?? now));
+  return Math.round(performance.now() - seenMs(request));
 }
 
 /** Set as soon as a request is seen: the request's own id, and the client's when it is usable. */

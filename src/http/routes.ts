@@ -6,6 +6,7 @@ import { shorten } from "../contract/shorten.ts";
 import { answerCompletion } from "./completions-route.ts";
 import { pathOf, unknownUrl } from "./error-reply.ts";
 import { readJsonBody } from "./json-body.ts";
+import { answerMetrics } from "./metrics-route.ts";
 import {
   engineOfPath,
   listEngines,
@@ -42,7 +43,7 @@ export function createRoutes(context: ServerContext): RouteTable {
 }
 
 function routesOf(context: ServerContext): Record<string, Methods> {
-  const { basePath, limits, version } = context.options;
+  const { basePath, limits, version, metrics } = context.options;
   const openApi = JSON.stringify(openApiDocument({ limits, version, basePath }));
   const complete: Handler = (request, reply) => answerCompletion(context, request, reply);
   return {
@@ -67,7 +68,12 @@ function routesOf(context: ServerContext): Record<string, Methods> {
     "/tokenizer_info": { GET: (request) => tokenizerInfo(context, queryModel(request)) },
     "/health": { GET: (_, reply) => health(context, reply), open: true },
     "/openapi.json": { GET: () => openApi, open: true },
+    ...(metrics === "off" ? {} : { "/metrics": metricsRoute(context) }),
   };
+}
+
+function metricsRoute({ options, metrics }: ServerContext): Methods {
+  return { GET: (_, reply) => answerMetrics(metrics, reply), open: options.metrics === "open" };
 }
 
 export function registerRoutes(app: FastifyInstance, routes: RouteTable): void {

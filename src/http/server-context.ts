@@ -3,6 +3,7 @@ import type { CompletionRun } from "../completion/completion-run.ts";
 import type { CompletionRequest } from "../contract/completion-request.ts";
 import type { Caller } from "../engine/engine.ts";
 import type { ModelCatalog, ServedModel } from "../models/catalog.ts";
+import type { Metrics } from "../observe/metrics.ts";
 import type { ActiveRequests } from "./active-requests.ts";
 import type { ServerLog, ServerOptions } from "./server-options.ts";
 
@@ -27,4 +28,5 @@ export interface ServerContext {
   readonly health: () => Health;
   readonly log: ServerLog;
   readonly active: ActiveRequests;
+  readonly metrics: Metrics;
 }

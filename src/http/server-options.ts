@@ -15,6 +15,8 @@ export interface ServerOptions {
   readonly cors: readonly string[] | "*" | undefined;
   /** A path in front of all routes, without a slash at its end; requests without it work too. */
   readonly basePath: string;
+  /** GET /metrics: for those who may use the models, for everybody, or not there. */
+  readonly metrics: "on" | "open" | "off";
   /** The version that the OpenAPI document names. */
   readonly version: string;
   readonly bodyBytesMax: number;
@@ -39,6 +41,7 @@ export const defaultServerOptions: ServerOptions = {
   allowedHosts: [],
   cors: undefined,
   basePath: "",
+  metrics: "on",
   version: "0.0.0",
   bodyBytesMax: 16 * 1024 * 1024,
   keepAliveCommentMs: 15_000,

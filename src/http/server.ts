@@ -6,6 +6,7 @@ import Fastify, { type FastifyInstance } from "fastify";
 import { startCompletion } from "../completion/complete.ts";
 import { ApiError } from "../contract/errors.ts";
 import type { ModelCatalog } from "../models/catalog.ts";
+import { Metrics } from "../observe/metrics.ts";
 import { ActiveRequests } from "./active-requests.ts";
 import { createKeyCheck } from "./api-keys.ts";
 import { rememberOwner } from "./caller.ts";
@@ -18,6 +19,7 @@ import {
   unknownUrl,
 } from "./error-reply.ts";
 import { newRequestId } from "./identifiers.ts";
+import { meterRequest } from "./metrics-route.ts";
 import { answerPreflight, guardOrigin, isPreflight } from "./origin-guard.ts";
 import {
   compressPayload,
@@ -44,6 +46,8 @@ export interface ServerParts {
   readonly startCompletion?: StartCompletion;
   /** What GET /health says; without it the server is always well. */
   readonly health?: () => Health;
+  /** What is measured; without it the server has metrics of its own. */
+  readonly metrics?: Metrics;
   /** Ends running requests with `shuttingDown` when it fires; `close()` alone waits for them. */
   readonly shutdown?: AbortSignal;
 }
@@ -58,6 +62,7 @@ export function createServer(parts: ServerParts): FastifyInstance {
     active: new ActiveRequests(),
     startCompletion: parts.startCompletion ?? startCompletion,
     health: parts.health ?? (() => ({ status: "ok" })),
+    metrics: parts.metrics ?? new Metrics({ version: options.version }),
   };
   parts.shutdown?.addEventListener("abort", () => context.active.abortAll(shuttingDown()));
   const app = createFastify(context);
@@ -72,7 +77,7 @@ export function createServer(parts: ServerParts): FastifyInstance {
 const shuttingDown = (): ApiError =>
   new ApiError("shuttingDown", {}, { retry: { shouldRetry: true, retryAfterMs: 1000 } });
 
-function createFastify({ options, log }: ServerContext): FastifyInstance {
+function createFastify({ options, log, metrics }: ServerContext): FastifyInstance {
   return Fastify({
     genReqId: newRequestId,
     requestIdHeader: false,
@@ -97,6 +102,7 @@ function createFastify({ options, log }: ServerContext): FastifyInstance {
       identify(request, reply);
       const error = toApiError(thrown, options.bodyBytesMax);
       logUnexpected(error, request.id, log);
+      metrics.requests.error(error.errorName);
       void sendError(reply, error);
     },
   });
@@ -126,10 +132,11 @@ function prepareConnections(app: FastifyInstance): void {
   });
 }
 
-function addErrorReplies(app: FastifyInstance, { options, log }: ServerContext): void {
+function addErrorReplies(app: FastifyInstance, { options, log, metrics }: ServerContext): void {
   app.setErrorHandler(async (thrown, request, reply) => {
     const error = toApiError(thrown, options.bodyBytesMax);
     logUnexpected(error, request.id, log);
+    metrics.requests.error(error.errorName);
     if (error.errorName === "requestTooLarge") await skipBody(request.raw);
     return sendError(reply, error);
   });
@@ -141,7 +148,7 @@ function addErrorReplies(app: FastifyInstance, { options, log }: ServerContext):
 /** The order of the checks decides what a stranger can learn: host and origin, then the key. */
 function addRequestHooks(
   app: FastifyInstance,
-  { options, log }: ServerContext,
+  { options, log, metrics }: ServerContext,
   routes: RouteTable,
   shutdown: AbortSignal | undefined,
 ): void {
@@ -156,7 +163,9 @@ function addRequestHooks(
   app.addHook("onRequest", async (request, reply) => {
     identify(request, reply);
     const { raw } = reply;
+    const meter = meterRequest(metrics, request);
     raw.once("close", () => {
+      meter.end(raw.writableFinished ? raw.statusCode : undefined);
       const fields = { requestId: request.id, method: request.method, path: pathOf(request) };
       const outcome = raw.writableFinished ? { status: raw.statusCode } : { clientLeft: true };
       log.info({ ...fields, ...outcome, ms: elapsedMs(request) }, "request");
