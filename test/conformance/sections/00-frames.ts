@@ -15,7 +15,14 @@ rule(
       const api = await server("plain");
       const client = await RawClient.open(api.port);
       client.post(
-        { prompt: "The river was", max_tokens: 20, n: 2, logprobs: 2, seed: 3, stream: true },
+        {
+          prompt: "The river was",
+          max_tokens: 20,
+          n: 2,
+          logprobs: 2,
+          ignore_eos: true,
+          stream: true,
+        },
         ["Connection: close"],
       );
       const answer = await client.end();

@@ -4,7 +4,7 @@ import { rulesOf } from "../support/rule.ts";
 import { server } from "../support/servers.ts";
 
 const rule = rulesOf(import.meta.url);
-const body = { prompt: "The river was", max_tokens: 3, seed: 1 };
+const body = { prompt: "The river was", max_tokens: 3, seed: 1, ignore_eos: true };
 
 rule(
   "4.1",

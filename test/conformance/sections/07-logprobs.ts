@@ -26,6 +26,7 @@ rule(
         prompt,
         max_tokens: 4,
         logprobs: 1,
+        ignore_eos: true,
       });
       expect(raw).toMatch(
         /"logprobs":\{"tokens":\[.*\],"token_logprobs":\[.*\],"top_logprobs":\[\{.*\}\],"text_offset":\[.*\]\}/,

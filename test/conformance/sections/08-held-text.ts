@@ -28,6 +28,8 @@ rule(
             n: 2,
             logprobs: 0,
             ignore_eos: true,
+            // Special tokens have no bytes and would stand among the parts of a character.
+            logit_bias: { 0: -100, 1: -100, 2: -100 },
           });
           for (const choice of streamed.chunks.flatMap(({ choices }) => choices)) {
             const { tokens } = logprobsOf(choice);

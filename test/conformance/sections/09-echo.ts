@@ -56,7 +56,7 @@ rule(
         const whole = choiceOf(await api.complete({ ...request, ignore_eos: true }));
         const across = prompt.slice(-1) + whole.text.slice(0, 1);
         const stop = ["river", "h", across].filter((text) => !whole.text.includes(text));
-        expect(stop).toContain("river");
+        expect(stop.length).toBeGreaterThan(0);
         const echoed = choiceOf(
           await api.complete({ ...request, ignore_eos: true, echo: true, stop }),
         );

@@ -11,11 +11,13 @@ const prompt = "The river was";
 /** A text of some length without hidden tokens, and the request that gives it. */
 async function sample(api: Api) {
   const drawn = { prompt, max_tokens: 12, logprobs: 0, ignore_eos: true };
-  const { request, answer } = await firstWhere(
-    api,
-    drawn,
-    (found) => isPlain(choiceOf(found)) && choiceOf(found).text.length > 20,
-  );
+  const { request, answer } = await firstWhere(api, drawn, (found) => {
+    const { text } = choiceOf(found);
+    const { tokens } = logprobsOf(choiceOf(found));
+    const hasLongToken = tokens.slice(2).some((token) => token.length > 2);
+    const repeatsJoint = text.includes(prompt.slice(-2) + text.slice(0, 2));
+    return isPlain(choiceOf(found)) && text.length > 20 && hasLongToken && !repeatsJoint;
+  });
   const { text } = choiceOf(answer);
   return { request, text, tokens: logprobsOf(choiceOf(answer)).tokens };
 }

@@ -13,7 +13,9 @@ const prompt = "The river was";
 /** A text without hidden tokens, and the request that gives it. */
 async function sample(api: Api) {
   const drawn = { prompt, max_tokens: 12, logprobs: 0, ignore_eos: true };
-  const found = await firstWhere(api, drawn, ({ choices }) => choices.every(isPlain));
+  const found = await firstWhere(api, drawn, ({ choices }) =>
+    choices.every((choice) => isPlain(choice) && choice.text.length > 12),
+  );
   const { text } = choiceOf(found.answer);
   return { request: found.request, text, tokens: logprobsOf(choiceOf(found.answer)).tokens };
 }
