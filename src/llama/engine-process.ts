@@ -6,7 +6,9 @@
 import { ApiError } from "../contract/errors.ts";
 import { TableVocabulary } from "../engine/vocabulary-table.ts";
 import type { EngineStats } from "../observe/engine-stats.ts";
-import { Scheduler } from "../scheduler/scheduler.ts";
+import { Scheduler, widthMaxOf } from "../scheduler/scheduler.ts";
+import { measureWidths } from "../scheduler/width-measure.ts";
+import { WidthPlanner } from "../scheduler/width-planner.ts";
 import type { FromEngine, JobEvent, ToEngine } from "./messages.ts";
 import { openContext, type ServedContext } from "./served-context.ts";
 import { StatsReporter } from "./stats-reporter.ts";
@@ -38,15 +40,21 @@ function load(message: Extract<ToEngine, { kind: "load" }>): void {
     send({ kind: "loadFailed", message: text }, () => process.exit(1));
     return;
   }
+  const nowMs = () => performance.now();
+  const { backend, padRows } = served;
+  const widthMax = widthMaxOf(backend, padRows);
+  const planner = new WidthPlanner(widthMax);
+  measureWidths({ backend, planner, padRows, widthMax, nowMs });
   scheduler = new Scheduler({
-    backend: served.backend,
+    backend,
+    planner,
     vocabulary: new TableVocabulary(served.vocabulary),
-    padRows: served.padRows,
+    padRows,
     rules: served.rules,
     reuseGenerated: served.reuseGenerated,
     bytesPerToken: served.bytesPerToken,
     idleBytesMax: message.options.prefixCacheBytesMax,
-    nowMs: () => performance.now(),
+    nowMs,
     onEvent: (id, event) => outgoing.push({ id, event }),
     onEnded: (id) => outgoing.push({ id, ended: true }),
   });

@@ -6,6 +6,7 @@ import { padding } from "./padding.ts";
 import type { SequenceCache } from "./sequence-cache.ts";
 import type { Slot } from "./slot.ts";
 import type { Task } from "./task.ts";
+import type { WidthPlanner } from "./width-planner.ts";
 
 export interface RunningCandidate {
   readonly task: Task;
@@ -17,8 +18,9 @@ export interface RunningCandidate {
 
 export interface RunningCandidatesOptions {
   readonly cache: SequenceCache;
-  /** Rows one call takes, and tokens one sequence holds. */
-  readonly rowsMax: number;
+  /** In how many calls a step is done. */
+  readonly planner: WidthPlanner;
+  /** Tokens one sequence holds. */
   readonly contextLength: number;
   readonly padRows: boolean;
   readonly emit: (task: Task, event: EngineEvent) => void;
@@ -58,12 +60,10 @@ export class RunningCandidates {
 
   /** Evaluates each candidate's next token and lets it draw the one after. */
   advance(): void {
-    const { rowsMax, padRows } = this.#options;
     // By slot, so that rows of neighbouring sequences stand together in a call.
     const running = this.all().sort((left, right) => left.slot.id - right.slot.id);
-    const perCall = Math.max(1, Math.floor(rowsMax / (padRows ? 2 : 1)));
-    for (let start = 0; start < running.length; start += perCall) {
-      this.#advanceBatch(running.slice(start, start + perCall));
+    for (const width of this.#options.planner.partition(running.length)) {
+      this.#advanceBatch(running.splice(0, width));
     }
   }
 

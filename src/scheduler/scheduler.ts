@@ -26,6 +26,7 @@ import {
   waitingCandidates,
 } from "./task.ts";
 import { Throughput } from "./throughput.ts";
+import { WidthPlanner } from "./width-planner.ts";
 
 /** Jobs waiting for a slot. One request may bring 2,048 prompts. */
 export const queuedJobsMax = 8192;
@@ -44,6 +45,13 @@ export interface SchedulerOptions {
   readonly onEnded: (id: number) => void;
   /** Milliseconds, monotonic. */
   readonly nowMs: () => number;
+  /** Without it all candidates are stepped together. */
+  readonly planner?: WidthPlanner;
+}
+
+/** Sequences one call can step. */
+export function widthMaxOf({ rowsMax, sequences }: Backend, padRows: boolean): number {
+  return Math.max(1, Math.min(sequences, Math.floor(rowsMax / (padRows ? 2 : 1))));
 }
 
 /** Counts since the start. */
@@ -83,7 +91,7 @@ export class Scheduler {
     this.#throughput = new Throughput(nowMs);
     this.#running = new RunningCandidates({
       cache: this.#cache,
-      rowsMax: backend.rowsMax,
+      planner: options.planner ?? new WidthPlanner(widthMaxOf(backend, padRows)),
       contextLength: backend.contextLength,
       padRows,
       emit: (task, event) => this.#emit(task, event),

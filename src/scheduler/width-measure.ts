@@ -1,0 +1,46 @@
+/**
+ * Measures what a call costs by the number of its sequences, on empty sequences, when a model has
+ * just been loaded. Short of time, few widths are measured and the others interpolated.
+ */
+import type { Backend } from "./backend.ts";
+import { padding } from "./padding.ts";
+import type { WidthPlanner } from "./width-planner.ts";
+
+/** Enough for all widths of a small model; a large one gets the most telling ones. */
+export const measureMsMax = 1500;
+const repeats = 3;
+/** In the order of what they tell: alone, a pair, all, then what lies between. */
+const order = [1, 2, Number.POSITIVE_INFINITY, 4, 8, 3, 6, 16, 12, 5, 7, 32, 64];
+const anyToken = 0;
+
+export interface WidthMeasureOptions {
+  readonly backend: Backend;
+  readonly planner: WidthPlanner;
+  readonly padRows: boolean;
+  readonly widthMax: number;
+  readonly nowMs: () => number;
+}
+
+export function measureWidths(options: WidthMeasureOptions): void {
+  const { widthMax, nowMs } = options;
+  const startMs = nowMs();
+  for (const width of new Set(order.map((width) => Math.min(width, widthMax)))) {
+    for (let repeat = 0; repeat <= repeats; repeat++) {
+      if (nowMs() - startMs > measureMsMax) return;
+      const elapsedMs = timeCall(width, options);
+      if (repeat > 0) options.planner.record(width, elapsedMs); // the first one warms up
+    }
+  }
+}
+
+function timeCall(width: number, { backend, padRows, nowMs }: WidthMeasureOptions): number {
+  const rows = Array.from({ length: width }, (_, sequence) => {
+    const row = { token: anyToken, position: 0, sequence, logits: true };
+    return padRows ? [row, padding(row)] : [row];
+  });
+  const startMs = nowMs();
+  backend.decode(rows.flat());
+  const elapsedMs = nowMs() - startMs;
+  for (let sequence = 0; sequence < width; sequence++) backend.trimSequence(sequence, 0);
+  return elapsedMs;
+}
