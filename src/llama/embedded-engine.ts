@@ -37,6 +37,8 @@ const deathsMax = 5;
 /** A process that lived this long was healthy: its death starts the count anew. */
 const healthyMs = 60_000;
 const defaultPrefixCacheBytesMax = 1024 ** 3;
+/** How often one request is given to an engine process that then dies without a word about it. */
+const attemptsMax = 3;
 const backoffMsMin = 500;
 const backoffMsMax = 30_000;
 
@@ -93,12 +95,38 @@ export class EmbeddedEngine implements Engine {
   }
 
   async tokenize(text: string, options: TokenizeOptions): Promise<readonly number[]> {
-    return (await this.#ready).tokenize(text, options);
+    for (let attempt = 1; ; attempt++) {
+      const child = await this.#ready;
+      try {
+        return await child.tokenize(text, options);
+      } catch (error) {
+        await this.#untilReplaced(child, attempt, error);
+      }
+    }
   }
 
+  /** A job of which nothing was told yet is run again when its process dies. */
   async *run(job: Job, signal: AbortSignal): AsyncGenerator<EngineEvent> {
-    const child = await this.#ready;
-    yield* child.run(job, signal);
+    for (let attempt = 1; ; attempt++) {
+      const child = await this.#ready;
+      let begun = false;
+      try {
+        for await (const event of child.run(job, signal)) {
+          begun = true;
+          yield event;
+        }
+        return;
+      } catch (error) {
+        if (begun || signal.aborted) throw error;
+        await this.#untilReplaced(child, attempt, error);
+      }
+    }
+  }
+
+  /** Throws the error again unless it is the death of that process, and not one of many. */
+  async #untilReplaced(child: EngineChild, attempt: number, error: unknown): Promise<void> {
+    if (child.alive || attempt >= attemptsMax) throw error;
+    await child.ended; // by then `#ready` is the next one
   }
 
   async close(): Promise<void> {

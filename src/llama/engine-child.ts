@@ -59,6 +59,10 @@ export class EngineChild {
     this.#send({ kind: "load", options });
   }
 
+  get alive(): boolean {
+    return this.#alive;
+  }
+
   get pid(): number | undefined {
     return this.#process.pid;
   }

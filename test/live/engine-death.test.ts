@@ -78,3 +78,9 @@ test("a request that is not streamed gets the 500 envelope", async () => {
   const next = await complete({ prompt: "Hello", max_tokens: 1 });
   expect(next.status).toBe(200);
 });
+
+test("requests that meet the death of the engine before it took them are answered", async () => {
+  process.kill(enginePid(server), "SIGKILL");
+  const answers = Array.from({ length: 4 }, () => complete({ prompt: "Hello", max_tokens: 1 }));
+  for (const response of await Promise.all(answers)) expect(response.status).toBe(200);
+});
