@@ -3,7 +3,7 @@ import { expect } from "vitest";
 import { firstWhere } from "../support/api.ts";
 import { rulesOf } from "../support/rule.ts";
 import { server, tinyServers } from "../support/servers.ts";
-import { choiceOf, isPlain, logprobsOf, sum } from "../support/wire.ts";
+import { choiceOf, isNarrow, isPlain, logprobsOf, sum } from "../support/wire.ts";
 
 const rule = rulesOf(import.meta.url);
 const prompt = "The river was";
@@ -152,7 +152,7 @@ rule(
       const { request: found, answer } = await firstWhere(
         api,
         { ...request, ignore_eos: true },
-        (whole) => choiceOf(whole).text.length > 3,
+        ({ choices }) => choices.every(({ text }) => text.length > 3 && isNarrow(text)),
       );
       expect(await reason({ ...found, stop: choiceOf(answer).text.slice(1, 3) })).toBe("stop");
     });

@@ -130,6 +130,9 @@ export function rawTokenLogprobs(body: string): string[] {
   );
 }
 
-/** Whether the tokens of a choice are its text: no parts of characters, no hidden tokens. */
+/** Whether a text may be cut anywhere: no character is two UTF-16 units. */
+export const isNarrow = (text: string): boolean => !/[\ud800-\udfff]/.test(text);
+
+/** Whether the tokens of a choice are its text (no parts of characters, no hidden tokens). */
 export const isPlain = (choice: Choice): boolean =>
-  logprobsOf(choice).tokens.join("") === choice.text;
+  isNarrow(choice.text) && logprobsOf(choice).tokens.join("") === choice.text;
