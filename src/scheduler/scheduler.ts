@@ -56,20 +56,14 @@ export function widthMaxOf({ rowsMax, sequences }: Backend, padRows: boolean): n
 
 /** Counts since the start. */
 export interface SchedulerCounts {
-  promptTokens: number;
-  /** Rows of prompts that were computed. */
+  /** Prompt tokens that were computed, and those that an earlier prompt spared. */
   readTokens: number;
   cachedTokens: number;
   generatedTokens: number;
 }
 
 export class Scheduler {
-  readonly counts: SchedulerCounts = {
-    promptTokens: 0,
-    readTokens: 0,
-    cachedTokens: 0,
-    generatedTokens: 0,
-  };
+  readonly counts: SchedulerCounts = { readTokens: 0, cachedTokens: 0, generatedTokens: 0 };
   readonly #options: SchedulerOptions;
   readonly #cache: SequenceCache;
   readonly #reader: PromptReader;
@@ -238,7 +232,6 @@ export class Scheduler {
   #tellPrompt(task: Task): void {
     if (task.promptTold) return;
     task.promptTold = true;
-    this.counts.promptTokens += task.job.prompt.length;
     this.counts.cachedTokens += task.cached;
     const scores = promptScores(task);
     this.#emit(task, { kind: "prompt", cachedTokens: task.cached, scores });
