@@ -15,6 +15,7 @@ import { explainRefusal } from "./model.ts";
 
 export type EngineLog = Pick<Logger, "debug" | "info" | "warn" | "error">;
 
+const telling = /error|assert|abort|terminate|out of memory/i;
 /** Lines of the library's log that are kept to explain a failure. */
 const logLinesKept = 40;
 
@@ -144,8 +145,9 @@ export class EngineChild {
   #end(code: number | null, signal: NodeJS.Signals | null): string {
     this.#alive = false;
     const how = signal === null ? `exited with code ${code}` : `was ended by ${signal}`;
-    const lastLine = this.#logLines.at(-1);
-    const said = lastLine === undefined ? "" : ` (its last words: ${lastLine})`;
+    // A stack trace ends with less telling lines than it begins with.
+    const lastLine = this.#logLines.findLast((line) => telling.test(line)) ?? this.#logLines.at(-1);
+    const said = lastLine === undefined ? "" : ` (it said: ${lastLine})`;
     const sentence = `The engine process ${how}${said}.`;
     this.#loaded.reject(new Error(this.#explainLoadFailure() ?? sentence));
     for (const queue of this.#jobs.values()) queue.fail(processEnded());
