@@ -4,19 +4,17 @@
  * rows never share a call: the library would split them so that a prompt row runs alone.
  */
 import { ApiError } from "../contract/errors.ts";
-import type { EngineEvent, Job, Score, Vocabulary } from "../engine/engine.ts";
+import type { EngineEvent, Job, Vocabulary } from "../engine/engine.ts";
+import { Admission } from "./admission.ts";
 import type { Backend } from "./backend.ts";
 import { CandidateLauncher } from "./candidate-launcher.ts";
 import { FairTurns } from "./fair-turns.ts";
-import { keptLength, type MatchRules } from "./prefix-match.ts";
+import type { MatchRules } from "./prefix-match.ts";
 import { PromptReader } from "./prompt-reader.ts";
 import { RowBudget } from "./prompt-rows.ts";
 import { type RunningCandidate, RunningCandidates } from "./running-candidates.ts";
-import { copyTokensMin, ownerOf, type PrefixMatch, SequenceCache } from "./sequence-cache.ts";
+import { SequenceCache } from "./sequence-cache.ts";
 import {
-  heldWhenRead,
-  isAwaiting,
-  isBrief,
   isEnded,
   isReading,
   needsPrompt,
@@ -71,8 +69,7 @@ export class Scheduler {
   readonly #launcher: CandidateLauncher;
   readonly #turns = new FairTurns();
   readonly #throughput: Throughput;
-  /** Jobs without a slot, in the order of their arrival. */
-  #queue: Task[] = [];
+  readonly #admission: Admission;
   /** Admitted tasks that read their prompt or have candidates to launch. */
   #tasks: Task[] = [];
 
@@ -101,14 +98,22 @@ export class Scheduler {
         this.counts.generatedTokens += 1;
       },
     });
+    this.#admission = new Admission({
+      cache: this.#cache,
+      turns: this.#turns,
+      rules: options.rules,
+      launcher: this.#launcher,
+      admitted: () => this.#tasks,
+      onAdmitted: (task) => this.#admitted(task),
+    });
   }
 
   get idle(): boolean {
-    return this.#queue.length === 0 && this.#tasks.length === 0 && this.#running.count === 0;
+    return this.queuedJobs === 0 && this.#tasks.length === 0 && this.#running.count === 0;
   }
 
   get queuedJobs(): number {
-    return this.#queue.length;
+    return this.#admission.queuedCount;
   }
 
   get runningCandidates(): number {
@@ -126,8 +131,8 @@ export class Scheduler {
 
   /** Throws an ApiError when the queue is full. */
   submit(id: number, job: Job): void {
-    if (this.#queue.length >= queuedJobsMax) {
-      const retryAfterMs = this.#throughput.retryAfterMs(this.#queue.map((task) => task.job));
+    if (this.queuedJobs >= queuedJobsMax) {
+      const retryAfterMs = this.#throughput.retryAfterMs(this.#admission.queuedJobs);
       throw new ApiError("overloaded", {}, { retry: { shouldRetry: true, retryAfterMs } });
     }
     if (job.prompt.length === 0 || job.prompt.length > this.#options.backend.contextLength) {
@@ -135,82 +140,37 @@ export class Scheduler {
     }
     const task = newTask(id, job);
     this.#turns.join(job);
-    if (needsPrompt(job)) this.#queue.push(task);
+    if (needsPrompt(job)) this.#admission.add(task);
     else this.#finishUnread(task);
   }
 
   /** Forgets a job and frees its slots. No further event of it is sent. */
   abort(id: number): void {
-    const tasks = [...this.#queue, ...this.#tasks, ...this.#running.all().map(({ task }) => task)];
-    const task = tasks.find((one) => one.id === id);
+    const tasks = [...this.#tasks, ...this.#running.all().map(({ task }) => task)];
+    const task = this.#admission.find(id) ?? tasks.find((one) => one.id === id);
     if (task === undefined) return;
     task.launched = task.job.candidates;
     task.finished = task.job.candidates;
     for (const running of this.#running.all()) if (running.task === task) this.#stop(running);
     this.#releasePrompt(task);
-    this.#queue = this.#queue.filter((other) => other !== task);
+    this.#admission.remove(task);
     this.#tasks = this.#tasks.filter((other) => other !== task);
     this.#turns.leave(task.job);
   }
 
   /** One round. Throws what the backend throws: its sequences are then of no more use. */
   step(): void {
-    this.#giveSlots();
+    this.#admission.giveSlots();
     this.#readPrompt();
     this.#launchInPlace();
     this.#generate();
     if (this.idle) this.#cache.check();
   }
 
-  // Each pass gives every contender one slot at most, so that many waiting candidates of one
-  // request do not take them all at once.
-  #giveSlots(): void {
-    for (let given = true; given && this.#cache.hasFree; ) {
-      given = false;
-      const contenders = [
-        ...this.#queue.filter((task) => !isAwaiting(task)),
-        ...this.#tasks.filter((task) => this.#launcher.wantsCopy(task)),
-      ].sort((left, right) => this.#turns.compare(left.job, right.job));
-      for (const task of contenders) {
-        if (!this.#cache.hasFree) return;
-        given =
-          (task.slot === undefined ? this.#admit(task) : this.#launcher.launchCopy(task)) || given;
-      }
-    }
-  }
-
-  /** False when the task rather waits for another's prompt. */
-  #admit(task: Task): boolean {
-    const match = this.#cache.match(task.job);
-    if (this.#awaitReader(task, match)) return false;
-    const boundaryScore = match === undefined ? undefined : scoreAt(match.kept, match, task);
-    const slot = this.#cache.take(ownerOf(task.job), match);
-    if (slot === undefined) return false;
-    task.slot = slot;
-    task.cached = slot.length;
-    task.read = slot.length;
-    task.boundaryScore = boundaryScore;
-    this.#queue = this.#queue.filter((other) => other !== task);
+  #admitted(task: Task): void {
     this.#tasks.push(task);
     this.#emit(task, { kind: "admitted" });
-    if (!isReading(task)) {
-      task.lastRow = slot.lastRow?.logits;
-      this.#promptRead(task);
-    }
-    return true;
-  }
-
-  // A prompt that is being read is worth waiting for when it spares more than what is held now, or
-  // when its slot will be idle at once and needs no copy.
-  #awaitReader(task: Task, match: PrefixMatch | undefined): boolean {
-    const kept = match?.kept ?? 0;
-    for (const other of this.#tasks) {
-      if (!isReading(other) || ownerOf(other.job) !== ownerOf(task.job)) continue;
-      const read = keptLength(task.job, heldWhenRead(other), this.#options.rules);
-      const freesMatch = isBrief(other) && match !== undefined && match.slot === other.slot;
-      if (freesMatch || read >= kept + copyTokensMin) task.awaited = { task: other, read };
-    }
-    return isAwaiting(task);
+    if (!isReading(task)) this.#promptRead(task);
   }
 
   #readPrompt(): void {
@@ -286,9 +246,4 @@ export class Scheduler {
   #emit(task: Task, event: EngineEvent): void {
     this.#options.onEvent(task.id, event);
   }
-}
-
-/** The score of a token that is the same in the match and in the task's prompt. */
-function scoreAt(index: number, { slot }: PrefixMatch, { job }: Task): Score | undefined {
-  return slot.tokens[index] === job.prompt[index] ? slot.scores[index] : undefined;
 }
