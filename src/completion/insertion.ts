@@ -5,6 +5,7 @@
 import { ApiError } from "../contract/errors.ts";
 import type { Engine, InfillTokens, Vocabulary } from "../engine/engine.ts";
 import { decode, type PreparedPrompt } from "./prompt.ts";
+import { tokenizeWithin } from "./tokenize-within.ts";
 
 export type Insertion =
   /** FIM markers where the vocabulary has them, else reranking. */
@@ -20,19 +21,24 @@ export async function infillTokens(
   prompt: PreparedPrompt,
   suffix: string,
   model: { readonly engine: Engine; readonly insertion: Insertion },
+  maxTokens: number,
 ): Promise<readonly number[] | undefined> {
   const { engine, insertion } = model;
   const { vocabulary } = engine.describe();
   const { infill } = vocabulary;
   if (insertion.kind === "off") throw new ApiError("suffixUnsupported");
   if (insertion.kind === "template")
-    return fillTemplate(insertion.template, prompt, suffix, engine);
+    return fillTemplate(insertion.template, prompt, suffix, { engine, maxTokens });
   if (insertion.kind === "rerank") return undefined;
   if (infill === undefined) {
     if (insertion.kind === "fim") throw new ApiError("suffixUnsupported");
     return undefined;
   }
-  const after = await engine.tokenize(suffix, { addSpecial: false, parseSpecial: true });
+  const after = await tokenizeWithin(engine, suffix, {
+    addSpecial: false,
+    parseSpecial: true,
+    maxTokens,
+  });
   const before = prompt.tokens.slice(prompt.hiddenTokens);
   return [...leadingBos(vocabulary), ...arrange(before, after, infill, vocabulary)];
 }
@@ -58,9 +64,9 @@ function fillTemplate(
   template: string,
   prompt: PreparedPrompt,
   suffix: string,
-  engine: Engine,
+  { engine, maxTokens }: { readonly engine: Engine; readonly maxTokens: number },
 ): Promise<readonly number[]> {
   const values: Record<string, string> = { prefix: prompt.text, suffix };
   const text = template.replaceAll(/\{(prefix|suffix)\}/g, (_, name: string) => values[name] ?? "");
-  return engine.tokenize(text, { addSpecial: true, parseSpecial: true });
+  return tokenizeWithin(engine, text, { addSpecial: true, parseSpecial: true, maxTokens });
 }

@@ -4,10 +4,12 @@ import { ApiError } from "../contract/errors.ts";
 import { limitsProfiles } from "../contract/limits.ts";
 import type { Caller, Engine } from "../engine/engine.ts";
 import { type ChoiceEvent, rankedChoices, streamedChoices } from "./candidates.ts";
+import { checkContext } from "./context-length.ts";
 import { type Insertion, infillTokens } from "./insertion.ts";
 import { completionJob } from "./job.ts";
-import { checkContext, type PreparedPrompt, preparePrompt } from "./prompt.ts";
-import { rerankCandidates, rerankedChoices } from "./rerank.ts";
+import { type PreparedPrompt, preparePrompt } from "./prompt.ts";
+import { rerankCandidates, rerankedChoices, suffixTokensMax } from "./rerank.ts";
+import { tokenizeStart } from "./tokenize-within.ts";
 
 export interface CompletionModel {
   readonly engine: Engine;
@@ -33,11 +35,11 @@ export async function planPrompt(prompt: Prompt, options: PlanOptions): Promise<
   const { request, model, seed, caller } = options;
   const { engine } = model;
   const { vocabulary } = engine.describe();
-  const prepared = await preparePrompt(prompt, engine);
+  const prepared = await preparePrompt(prompt, engine, request.maxTokens);
   const infill =
     request.suffix === undefined
       ? prepared.tokens
-      : await infillTokens(prepared, request.suffix, model);
+      : await infillTokens(prepared, request.suffix, model, request.maxTokens);
   const tokens = infill ?? prepared.tokens;
   checkContext(tokens.length, request, engine.describe());
   const job = completionJob({ tokens, request, vocabulary, seed, caller });
@@ -45,7 +47,7 @@ export async function planPrompt(prompt: Prompt, options: PlanOptions): Promise<
   if (infill === undefined && request.maxTokens > 0) {
     checkRerankCandidates(request);
     const options = { addSpecial: false, parseSpecial: true };
-    const suffix = await engine.tokenize(request.suffix ?? "", options);
+    const suffix = await tokenizeStart(engine, request.suffix ?? "", options, suffixTokensMax);
     const choices = (signal: AbortSignal) =>
       rerankedChoices({ engine, request, job, suffix, signal });
     return { ...plan, choices };

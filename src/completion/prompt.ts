@@ -1,7 +1,8 @@
 /** Turns each prompt of a request into token ids, and checks them against the model. */
-import type { CompletionRequest, Prompt } from "../contract/completion-request.ts";
+import type { Prompt } from "../contract/completion-request.ts";
 import { ApiError } from "../contract/errors.ts";
-import type { Engine, EngineDescription, Vocabulary } from "../engine/engine.ts";
+import type { Engine, Vocabulary } from "../engine/engine.ts";
+import { tokenizeWithin } from "./tokenize-within.ts";
 
 export interface PreparedPrompt {
   /** What the engine evaluates. */
@@ -12,7 +13,12 @@ export interface PreparedPrompt {
   readonly hiddenTokens: number;
 }
 
-export async function preparePrompt(prompt: Prompt, engine: Engine): Promise<PreparedPrompt> {
+/** Throws an ApiError for tokens beyond the vocabulary and texts far beyond the context. */
+export async function preparePrompt(
+  prompt: Prompt,
+  engine: Engine,
+  maxTokens: number,
+): Promise<PreparedPrompt> {
   const { vocabulary } = engine.describe();
   if (prompt.kind === "documentStart") {
     return { tokens: [vocabulary.documentStart], text: prompt.text, hiddenTokens: 1 };
@@ -21,7 +27,11 @@ export async function preparePrompt(prompt: Prompt, engine: Engine): Promise<Pre
     checkTokens(prompt.tokens, vocabulary);
     return { tokens: prompt.tokens, text: decode(prompt.tokens, vocabulary), hiddenTokens: 0 };
   }
-  const tokens = await engine.tokenize(prompt.text, { addSpecial: true, parseSpecial: true });
+  const tokens = await tokenizeWithin(engine, prompt.text, {
+    addSpecial: true,
+    parseSpecial: true,
+    maxTokens,
+  });
   if (tokens.length === 0) {
     return { tokens: [vocabulary.documentStart], text: prompt.text, hiddenTokens: 1 };
   }
@@ -46,21 +56,4 @@ function checkTokens(tokens: readonly number[], vocabulary: Vocabulary): void {
   for (const token of tokens) {
     if (token < 0 || token > max) throw new ApiError("invalidToken", { token, max });
   }
-}
-
-/** Prompt and completion together must fit one sequence. */
-export function checkContext(
-  promptTokens: number,
-  request: CompletionRequest,
-  description: EngineDescription,
-): void {
-  const { contextLength } = description;
-  const requested = promptTokens + request.maxTokens;
-  if (requested <= contextLength) return;
-  throw new ApiError("contextLength", {
-    contextLength,
-    requested,
-    prompt: promptTokens,
-    completion: request.maxTokens,
-  });
 }

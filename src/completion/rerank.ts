@@ -20,7 +20,7 @@ import type { ChoiceEvent } from "./candidates.ts";
 /** Candidates drawn for each choice; they are all equal, so one will do, at temperature 0. */
 export const candidatesPerChoice = 4;
 /** Suffix tokens that are scored. */
-const suffixTokensMax = 64;
+export const suffixTokensMax = 64;
 /** Cuts tried for each candidate, its end included. */
 const cutsMax = 8;
 /** Scoring jobs given to the engine at once. */
