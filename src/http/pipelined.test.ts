@@ -49,3 +49,13 @@ test("a request to upgrade is answered as if it were none, and the connection en
   expect(answer).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
   expect(answer.toLowerCase()).toContain("\r\nconnection: close\r\n");
 });
+
+test("so it is with an upgrade to an URL that cannot be read", async () => {
+  const raw = await client(fakeServer());
+  raw.send(
+    "GET /v1/models/%ff HTTP/1.1\r\nHost: 127.0.0.1\r\n" +
+      "Connection: upgrade\r\nUpgrade: h2c\r\n\r\n",
+  );
+  const answer = await raw.end();
+  expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+});

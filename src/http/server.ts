@@ -174,8 +174,6 @@ function addRequestHooks(
     raw.once("finish", () => {
       if (closing) request.raw.socket.destroySoon();
     });
-    // Node drops bytes that came together with a request to upgrade: whoever sent them shall know.
-    if (request.headers.upgrade !== undefined) reply.header("connection", "close");
     guardOrigin(request, reply, options);
     if (isPreflight(request)) return answerPreflight(request, reply);
     if (closing) throw shuttingDown();
