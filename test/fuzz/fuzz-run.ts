@@ -95,9 +95,9 @@ class FuzzRun {
       this.#next += 1;
       await this.#try(index);
       this.#done += 1;
+      onProgress?.(this.#done);
       if (this.#done === Math.ceil(count / 10)) this.#memoryBefore = readMemory(server);
       if (this.#done % canaryEvery === 0) await this.#sing();
-      onProgress?.(this.#done);
     }
   }
 
