@@ -26,6 +26,8 @@ export function elapsedMs(request: FastifyRequest): number {
 export function identify(request: FastifyRequest, reply: FastifyReply): void {
   startTimes.set(request, performance.now());
   reply.header("x-request-id", request.id);
+  // Node drops bytes that came together with a request to upgrade: whoever sent them shall know.
+  if (request.headers.upgrade !== undefined) reply.header("connection", "close");
   const given = request.headers["x-client-request-id"] ?? request.headers["x-request-id"];
   if (typeof given !== "string" || given.length > clientIdCharactersMax) return;
   if (/^[\x21-\x7e]+$/.test(given)) reply.header("x-client-request-id", given);
