@@ -116,14 +116,14 @@ describe("each job gives what it gives alone", () => {
   test("reproducible: lone rows differ, only prompts are used again", () => {
     fc.assert(
       fc.property(plan, (p) => check(p, {})),
-      { numRuns: 400 },
+      { numRuns: 600 },
     );
   });
 
   test("exact: rows are padded, everything is used again", () => {
     fc.assert(
       fc.property(plan, (p) => check(p, { padRows: true })),
-      { numRuns: 400 },
+      { numRuns: 600 },
     );
   });
 
@@ -131,7 +131,7 @@ describe("each job gives what it gives alone", () => {
     const options = { loneRowsDiffer: false, reuseGenerated: true };
     fc.assert(
       fc.property(plan, (p) => check(p, options)),
-      { numRuns: 400 },
+      { numRuns: 600 },
     );
   });
 
@@ -139,7 +139,7 @@ describe("each job gives what it gives alone", () => {
     const options = { cutsAnywhere: false };
     fc.assert(
       fc.property(plan, (p) => check(p, options)),
-      { numRuns: 400 },
+      { numRuns: 600 },
     );
   });
 });
