@@ -31,14 +31,15 @@ export class PromptReader {
   }
 
   /**
-   * Reads the next chunk and gives the number of its rows. After the last chunk the slot holds the
+   * Reads the next chunk, of about `targetMs` of work, and gives the number of its rows. After the last chunk the slot holds the
    * logits of the last row, if the job goes on from there.
    */
-  readChunk(task: Task): number {
+  readChunk(task: Task, targetMs: number): number {
     const { cache, budget, padRows, nowMs } = this.#options;
     const { job, slot } = task;
     if (slot === undefined) throw new Error("a prompt is read into a slot");
-    const wanted = budget.rows(job.scoreFrom !== undefined);
+    const kind = job.scoreFrom === undefined ? "plain" : "scored";
+    const wanted = budget.rows(kind, targetMs);
     const count = chunkRows(job.prompt.length - task.read, wanted);
     const rows = promptRows(task, slot, count);
     const isLone = count === 1;
@@ -46,7 +47,7 @@ export class PromptReader {
     const startMs = nowMs();
     cache.decode(rows);
     this.#score(task, slot, count);
-    budget.record(count, nowMs() - startMs);
+    budget.record(kind, count, nowMs() - startMs);
     task.read += count;
     cache.cut(slot, task.read);
     // A row computed alone has bits of its own, so it may not begin another prompt.

@@ -4,8 +4,10 @@
  * row add in another order than kernels for several, which would change the bits of the answer.
  */
 
-/** Prompt work of one step aims at this. */
+/** Prompt work of one step aims at this while candidates wait for their next token. */
 export const stepPromptMsMax = 100;
+/** The aim when nobody waits but messages: longer chunks read faster. */
+export const lonePromptMsMax = 250;
 /** Logits of this many rows are kept at once while a prompt is scored. */
 export const scoredRowsMax = 128;
 const rowsMin = 16;
@@ -19,28 +21,32 @@ export function chunkRows(remaining: number, wanted: number): number {
   return rows > 2 ? rows - 1 : rows + 1;
 }
 
+/** A row that is scored costs more: its logits are computed and summed. */
+type RowKind = "plain" | "scored";
+
 /** Measures what a prompt row costs and says how many fit into a step. */
 export class RowBudget {
   readonly #rowsMax: number;
-  #msPerRow: number | undefined;
+  readonly #msPerRow = new Map<RowKind, number>();
 
   constructor(rowsMax: number) {
     this.#rowsMax = rowsMax;
   }
 
-  record(rows: number, elapsedMs: number): void {
+  record(kind: RowKind, rows: number, elapsedMs: number): void {
     if (rows < rowsMin) return; // fixed costs would pass for the price of a row
     const msPerRow = elapsedMs / rows;
-    this.#msPerRow =
-      this.#msPerRow === undefined
-        ? msPerRow
-        : this.#msPerRow + smoothing * (msPerRow - this.#msPerRow);
+    const known = this.#msPerRow.get(kind) ?? msPerRow;
+    this.#msPerRow.set(kind, known + smoothing * (msPerRow - known));
   }
 
-  rows(scored: boolean): number {
-    const limit = Math.max(2, Math.min(this.#rowsMax - 1, scored ? scoredRowsMax : this.#rowsMax));
-    if (this.#msPerRow === undefined) return Math.min(limit, 2 * rowsMin);
-    const fitting = Math.floor(stepPromptMsMax / Math.max(this.#msPerRow, 1e-6));
+  /** `targetMs` is how long the step's prompt work should take. */
+  rows(kind: RowKind, targetMs: number): number {
+    const wanted = kind === "scored" ? scoredRowsMax : this.#rowsMax;
+    const limit = Math.max(2, Math.min(this.#rowsMax - 1, wanted));
+    const msPerRow = this.#msPerRow.get(kind);
+    if (msPerRow === undefined) return Math.min(limit, 2 * rowsMin);
+    const fitting = Math.floor(targetMs / Math.max(msPerRow, 1e-6));
     return Math.min(limit, Math.max(rowsMin, fitting));
   }
 }

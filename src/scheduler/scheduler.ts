@@ -11,7 +11,7 @@ import { CandidateLauncher } from "./candidate-launcher.ts";
 import { FairTurns } from "./fair-turns.ts";
 import type { MatchRules } from "./prefix-match.ts";
 import { PromptReader } from "./prompt-reader.ts";
-import { RowBudget } from "./prompt-rows.ts";
+import { lonePromptMsMax, RowBudget, stepPromptMsMax } from "./prompt-rows.ts";
 import { type RunningCandidate, RunningCandidates } from "./running-candidates.ts";
 import { SequenceCache } from "./sequence-cache.ts";
 import {
@@ -176,7 +176,8 @@ export class Scheduler {
   #readPrompt(): void {
     const task = this.#turns.next(this.#tasks.filter(isReading), ({ job }) => job);
     if (task === undefined) return;
-    const rows = this.#reader.readChunk(task);
+    const targetMs = this.#running.count > 0 ? stepPromptMsMax : lonePromptMsMax;
+    const rows = this.#reader.readChunk(task, targetMs);
     this.counts.readTokens += rows;
     this.#turns.charge(task.job, rows);
     this.#throughput.record(rows);
