@@ -165,6 +165,7 @@ describe("requests to the tokenizer", () => {
   test.each<[string, unknown, number, string | null, string | null]>([
     ["tokenize", {}, 400, "prompt", "missing_required_parameter"],
     ["tokenize", { prompt: 5 }, 400, "prompt", "invalid_type"],
+    ["tokenize", { prompt: "x".repeat(1_000_001) }, 400, "prompt", "invalid_value"],
     ["tokenize", { prompt: "x", add_special_tokens: 1 }, 400, "add_special_tokens", "invalid_type"],
     ["tokenize", { prompt: "x", model: "nope" }, 404, null, "model_not_found"],
     ["tokenize", [], 400, null, null],

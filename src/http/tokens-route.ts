@@ -12,6 +12,9 @@ import type { ModelCatalog } from "../models/catalog.ts";
 import { renderToken } from "../text/render-token.ts";
 
 /** The part of a server's context that these routes need; the library has it too. */
+/** Some texts take time that grows with the square of their length. */
+export const tokenizedCharactersMax = 1_000_000;
+
 export interface TokensContext {
   readonly catalog: ModelCatalog;
   readonly options: { readonly limits: Limits };
@@ -28,6 +31,11 @@ export interface TokenizeAnswer {
 export async function tokenize(context: TokensContext, body: unknown): Promise<TokenizeAnswer> {
   const { engine } = context.catalog.resolve(readModelName(body));
   const request = parseSideRequest(tokenizeRequestSchema, body, context.options.limits);
+  const { length } = request.prompt;
+  if (length > tokenizedCharactersMax) {
+    const reason = `a text of ${length} characters; at most ${tokenizedCharactersMax} are accepted`;
+    throw new ApiError("invalidValue", { param: "prompt", reason });
+  }
   const addSpecial = request.add_special_tokens;
   const tokens = await engine.tokenize(request.prompt, { addSpecial, parseSpecial: true });
   const { contextLength, vocabulary } = engine.describe();

@@ -69,6 +69,9 @@ export interface LlamaFunctions {
     parseSpecial: boolean,
   ): number;
 
+  /** `llama_tokenize` on a thread of its own; the arrays must live until it calls back. */
+  tokenizeApart: TokenizeApart;
+
   llama_init_from_model(model: Pointer, params: ContextParams): Pointer;
   llama_free(context: Pointer): void;
   llama_n_ctx_seq(context: Pointer): number;
@@ -82,12 +85,19 @@ export interface LlamaFunctions {
   llama_memory_seq_pos_max(memory: Pointer, sequence: number): number;
 }
 
+export type TokenizeApart = (
+  ...parameters: [
+    ...Parameters<LlamaFunctions["llama_tokenize"]>,
+    done: (error: Error | null, count: number) => void,
+  ]
+) => void;
+
 type Type = string | TypeObject;
 type Signature = readonly [result: Type, ...parameters: Type[]];
 
 const pointer = "void *";
 
-const signatures: Readonly<Record<keyof LlamaFunctions, Signature>> = {
+const signatures: Readonly<Record<Exclude<keyof LlamaFunctions, "tokenizeApart">, Signature>> = {
   llama_version: ["str"],
   llama_backend_init: ["void"],
   llama_log_set: ["void", pointer, pointer],
@@ -154,6 +164,7 @@ export function bindFunctions(library: LibraryHandle): LlamaFunctions {
   for (const [name, [result, ...parameters]] of Object.entries(signatures)) {
     bound[name] = library.func(name, result, parameters);
   }
+  bound.tokenizeApart = (bound.llama_tokenize as { async: TokenizeApart }).async;
   // The table above has an entry for each member; that entries match the C header is on us.
   return bound as unknown as LlamaFunctions;
 }

@@ -27,7 +27,7 @@ process.on("message", (message) => receive(message as ToEngine));
 
 function receive(message: ToEngine): void {
   if (message.kind === "load") load(message);
-  else if (message.kind === "tokenize") tokenize(message);
+  else if (message.kind === "tokenize") void tokenize(message);
   else if (message.kind === "run") submit(message);
   else scheduler?.abort(message.id);
 }
@@ -65,11 +65,11 @@ function load(message: Extract<ToEngine, { kind: "load" }>): void {
   reporter.stepped(true);
 }
 
-function tokenize(message: Extract<ToEngine, { kind: "tokenize" }>): void {
+async function tokenize(message: Extract<ToEngine, { kind: "tokenize" }>): Promise<void> {
   const { request, text, addSpecial, parseSpecial } = message;
   try {
     if (served === undefined) throw new Error("no model is loaded");
-    const tokens = served.tokenize(text, { addSpecial, parseSpecial });
+    const tokens = await served.tokenize(text, { addSpecial, parseSpecial });
     send({ kind: "tokens", request, tokens });
   } catch (error) {
     const text = error instanceof Error ? error.message : String(error);

@@ -51,7 +51,12 @@ export function openLibrary(options: LibraryOptions = {}): LlamaLibrary {
 
 function open(accelerator: Accelerator, silent: boolean): LlamaLibrary {
   const files = findNativeFiles(accelerator);
-  koffi.config({ ...koffi.config(), sync_stack_size: callStackBytes });
+  koffi.config({
+    ...koffi.config(),
+    sync_stack_size: callStackBytes,
+    async_stack_size: callStackBytes,
+    resident_async_pools: 1,
+  });
   const { ggml, llama } = loadFiles(files);
   const functions = bind(llama, files);
   const version = functions.llama_version();

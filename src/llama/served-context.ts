@@ -10,7 +10,7 @@ import { LlamaBackend } from "./llama-backend.ts";
 import type { LoadOptions } from "./messages.ts";
 import { Model } from "./model.ts";
 import { planNumerics, restrictNumerics } from "./numerics.ts";
-import { tokenize } from "./tokenizer.ts";
+import { tokenize, tokenizeApart } from "./tokenizer.ts";
 import { readVocabulary } from "./vocabulary.ts";
 
 export interface ServedContext {
@@ -23,8 +23,11 @@ export interface ServedContext {
   readonly reuseGenerated: boolean;
   readonly rules: MatchRules;
   readonly bytesPerToken: number;
-  tokenize(text: string, options: TokenizeOptions): number[];
+  tokenize(text: string, options: TokenizeOptions): Promise<readonly number[]>;
 }
+
+/** Longer texts are split into tokens beside the steps of the model, not between them. */
+const quickTextUnits = 8192;
 
 /** Tokens of one sequence, unless told; a model trained for less keeps to that. */
 export const defaultContextLength = 4096;
@@ -60,6 +63,9 @@ export function openContext(options: LoadOptions): ServedContext {
       cutsAnywhere: !model.facts.isRecurrent && !model.facts.isHybrid,
     },
     bytesPerToken: cacheBytesPerToken(header),
-    tokenize: (text, tokenizeOptions) => tokenize(model, text, tokenizeOptions),
+    tokenize: async (text, tokenizeOptions) =>
+      text.length <= quickTextUnits
+        ? tokenize(model, text, tokenizeOptions)
+        : tokenizeApart(model, text, tokenizeOptions),
   };
 }

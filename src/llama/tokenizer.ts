@@ -7,8 +7,47 @@ import type { Model } from "./model.ts";
  * second one before a text that begins with it, and never EOS behind: the text is to be continued.
  */
 export function tokenize(model: Model, text: string, options: TokenizeOptions): number[] {
+  return withoutExtras(
+    model,
+    tokenizeBytes(model, new TextEncoder().encode(text), options),
+    options,
+  );
+}
+
+/**
+ * As `tokenize`, on a thread of its own: some texts take the library's tokenizer minutes, and the
+ * calling thread has a model to step. The library reads a vocabulary from any thread.
+ */
+export async function tokenizeApart(
+  model: Model,
+  text: string,
+  options: TokenizeOptions,
+): Promise<number[]> {
+  const bytes = new TextEncoder().encode(text);
+  const { addSpecial, parseSpecial } = options;
+  const { vocabulary, functions } = model;
+  let tokens = new Int32Array(bytes.length + 8);
+  const call = () =>
+    new Promise<number>((resolve, reject) => {
+      const done = (error: Error | null, count: number) => (error ? reject(error) : resolve(count));
+      const { length } = bytes;
+      const room = tokens.length;
+      functions.tokenizeApart(
+        ...([vocabulary, bytes, length, tokens, room, addSpecial, parseSpecial] as const),
+        done,
+      );
+    });
+  let count = await call();
+  if (count < 0) {
+    tokens = new Int32Array(-count);
+    count = await call();
+  }
+  if (count < 0) throw unsplittable();
+  return withoutExtras(model, Array.from(tokens.subarray(0, count)), options);
+}
+
+function withoutExtras(model: Model, tokens: number[], options: TokenizeOptions): number[] {
   const { functions, vocabulary } = model;
-  const tokens = tokenizeBytes(model, new TextEncoder().encode(text), options);
   if (!options.addSpecial) return tokens;
   const bos = functions.llama_vocab_bos(vocabulary);
   const doubled = bos >= 0 && tokens[0] === bos && tokens[1] === bos;
@@ -37,5 +76,9 @@ function tokenizeBytes(model: Model, bytes: Uint8Array, options: TokenizeOptions
     if (count >= 0) return Array.from(tokens.subarray(0, count));
     room = -count;
   }
-  throw new Error("The library could not split the text into tokens.");
+  throw unsplittable();
+}
+
+function unsplittable(): Error {
+  return new Error("The library could not split the text into tokens.");
 }

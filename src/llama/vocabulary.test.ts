@@ -3,7 +3,7 @@ import { TableVocabulary } from "../engine/vocabulary-table.ts";
 import { openLibrary } from "./library.ts";
 import { Model } from "./model.ts";
 import { type TinyVariant, tinyGgufFile } from "./testing/tiny-gguf.ts";
-import { tokenize } from "./tokenizer.ts";
+import { tokenize, tokenizeApart } from "./tokenizer.ts";
 import { readVocabulary } from "./vocabulary.ts";
 
 const library = openLibrary({ silent: true });
@@ -86,6 +86,41 @@ describe("tokens of a text", () => {
       const tokens = tokenize(modelOf("plain"), text, { addSpecial: false, parseSpecial: true });
       expect(textOf(vocabulary, tokens) === text).toBe(true);
     }
+  });
+});
+
+describe("on a thread of its own", () => {
+  test.each(["plain", "bytes", "gemma3"] as const)("%s: the same tokens", async (variant) => {
+    const model = modelOf(variant);
+    const long = ["ab ".repeat(3000), "é".repeat(2000), "<|im_end|>".repeat(300)];
+    for (const text of [...texts, ...long]) {
+      for (const addSpecial of [true, false]) {
+        const options = { addSpecial, parseSpecial: true };
+        expect(await tokenizeApart(model, text, options)).toEqual(tokenize(model, text, options));
+      }
+    }
+  });
+
+  test("long repetitive texts do not exhaust the stack", async () => {
+    const text = "a".repeat(200_000);
+    const options = { addSpecial: false, parseSpecial: false };
+    const tokens = await tokenizeApart(modelOf("plain"), text, options);
+    expect(textOf(vocabularyOf("plain"), tokens)).toBe(text);
+  });
+
+  test("the calling thread goes on meanwhile", async () => {
+    let turns = 0;
+    let done = false;
+    const options = { addSpecial: false, parseSpecial: true };
+    const slow = tokenizeApart(modelOf("plain"), "<|im_end|>".repeat(8000), options);
+    void slow.then(() => {
+      done = true;
+    });
+    while (!done) {
+      turns += 1;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(turns).toBeGreaterThan(10);
   });
 });
 
