@@ -1,5 +1,6 @@
 /** The calls against a server: sending, trying again, and reading what comes. */
 import { ApiError } from "../contract/errors.ts";
+import { endOfStream, readEvents } from "../remote/event-stream-reader.ts";
 import {
   type CallOptions,
   ClientClosedError,
@@ -9,7 +10,6 @@ import {
   type TokenizeOptions,
 } from "./client.ts";
 import { ConnectionError } from "./connection-error.ts";
-import { endOfStream, readEvents } from "./event-stream-reader.ts";
 import { frameStatus, isErrorFrame, RemoteApiError } from "./remote-error.ts";
 import type { CreateParameters, StreamParameters } from "./request-types.ts";
 import type { CompletionChunk, CompletionResponse } from "./response-types.ts";
