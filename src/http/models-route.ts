@@ -1,5 +1,4 @@
 /** GET /v1/models and its relatives: which names a request may use. */
-import { ApiError } from "../contract/errors.ts";
 import { describeLimits, type ModelEntry } from "../contract/side-schemas.ts";
 import type { ServedModel } from "../models/catalog.ts";
 import type { ServerContext } from "./server-context.ts";
@@ -46,9 +45,7 @@ function modelEntry(
   };
 }
 
-/** The id in `{id}/completions`. Throws `unknownUrl` for every other rest of a path. */
-export function engineOfPath(rest: string, method: string, path: string): string {
-  const id = /^(.+)\/completions$/.exec(rest)?.[1];
-  if (id === undefined) throw new ApiError("unknownUrl", { method, path });
-  return id;
+/** The id in `{id}/completions`, which is undefined for every other rest of a path. */
+export function engineOfPath(rest: string): string | undefined {
+  return /^(.+)\/completions$/.exec(rest)?.[1];
 }

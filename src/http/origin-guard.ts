@@ -21,6 +21,9 @@ export function guardOrigin(
   if (host === undefined && request.raw.httpVersion === "1.1") {
     throw new ApiError("badRequest", { reason: "the Host header is missing" });
   }
+  if (namesOf(request).filter((name) => name === "host").length > 1) {
+    throw new ApiError("badRequest", { reason: "there is more than one Host header" });
+  }
   const keyless = !needsKey(options);
   if (keyless && host !== undefined && !isAllowedHost(host, options)) {
     throw new ApiError("forbiddenHost", { host: shorten(host) });
@@ -61,6 +64,10 @@ export function answerPreflight(request: FastifyRequest, reply: FastifyReply): F
   }
   return reply.code(200).send();
 }
+
+/** The names of the headers as they came: of equal ones Node keeps only the first value. */
+const namesOf = ({ raw }: FastifyRequest): readonly string[] =>
+  raw.rawHeaders.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase());
 
 function isAllowedHost(host: string, options: ServerOptions): boolean {
   if (!isLoopback(options.host)) return true;

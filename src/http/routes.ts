@@ -59,8 +59,11 @@ function routesOf(context: ServerContext): Record<string, Methods> {
         return retrieveEngine(context, restOf(request));
       },
       POST: (request, reply) => {
-        const model = engineOfPath(restOf(request), "POST", shorten(pathOf(request)));
-        return answerCompletion(context, request, reply, model);
+        const rest = restOf(request);
+        const model = engineOfPath(rest);
+        if (model !== undefined) return answerCompletion(context, request, reply, model);
+        const isEngine = context.catalog.list().some(({ id }) => id === rest);
+        throw isEngine ? refuseMethod(request, reply, "GET, HEAD") : unknownUrl(request);
       },
     },
     "/tokenize": { POST: (request) => tokenize(context, readJsonBody(request)) },

@@ -83,6 +83,9 @@ describe("models", () => {
     expect(list.data[0]).toEqual(engine);
     expect((await server().get("/v1/engines/fake")).json()).toEqual(engine);
     expect((await server().get("/v1/engines/nope")).statusCode).toBe(404);
+    const posted = await server().post("/v1/engines/fake", {});
+    expect(posted.statusCode).toBe(405);
+    expect(posted.headers.allow).toBe("GET, HEAD");
   });
 });
 

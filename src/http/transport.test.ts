@@ -79,6 +79,11 @@ describe("malformed HTTP", () => {
     ],
     ["a TLS handshake", "\x16\x03\x01\x02\x00\x01\x00", 400],
     ["a header without end", `GET / HTTP/1.1\r\nHost: a\r\nX: ${"x".repeat(100_000)}\r\n\r\n`, 431],
+    [
+      "two Hosts",
+      "GET /health HTTP/1.1\r\nHost: a\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+      400,
+    ],
     ["a missing Host", "GET /health HTTP/1.1\r\nConnection: close\r\n\r\n", 400],
   ])("%s is answered in the envelope", async (_, bytes, status) => {
     const client = await server().raw();
