@@ -213,12 +213,28 @@ describe("what does not fit the model", () => {
     });
   });
 
-  test("a token beyond the vocabulary", async () => {
+  test("a token beyond the vocabulary, on either side", async () => {
     const max = vocabulary.size - 1;
-    await expect(answer(engineFor(1, abc), { prompt: [max + 1] })).rejects.toMatchObject({
-      message:
-        `Invalid token in prompt: ${max + 1}. Minimum value is 0, maximum value is ${max} ` +
-        "(inclusive).",
+    for (const [token, digits] of [
+      [max + 1, `${max + 1}`],
+      [-1, "-1"],
+      [1e21, "1000000000000000000000"],
+    ] as const) {
+      await expect(answer(engineFor(1, abc), { prompt: [0, token] })).rejects.toMatchObject({
+        message:
+          `Invalid token in prompt: ${digits}. Minimum value is 0, maximum value is ${max} ` +
+          "(inclusive).",
+      });
+    }
+  });
+
+  test("a length of which the digits would not fit a double is still written in digits", async () => {
+    await expect(
+      answer(engineFor(1, abc), { prompt: "x", max_tokens: 1e21 }),
+    ).rejects.toMatchObject({
+      message: expect.stringContaining(
+        "requested 1000000000000000000001 tokens (1 in your prompt; 1000000000000000000000 for",
+      ),
     });
   });
 

@@ -23,8 +23,9 @@ export function contextLengthError(numbers: {
   const { promptTokens, maxTokens, contextLength } = numbers;
   return new ApiError("contextLength", {
     contextLength,
-    requested: promptTokens + maxTokens,
+    // In digits, as clients search the message for numbers: 1e21 would be none.
+    requested: String(BigInt(promptTokens) + BigInt(maxTokens)),
     prompt: promptTokens,
-    completion: maxTokens,
+    completion: String(BigInt(maxTokens)),
   });
 }

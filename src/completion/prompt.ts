@@ -1,6 +1,7 @@
 /** Turns each prompt of a request into token ids, and checks them against the model. */
 import type { Prompt } from "../contract/completion-request.ts";
 import { ApiError } from "../contract/errors.ts";
+import { shorten } from "../contract/shorten.ts";
 import type { Engine, Vocabulary } from "../engine/engine.ts";
 import { tokenizeWithin } from "./tokenize-within.ts";
 
@@ -54,6 +55,7 @@ export function decode(tokens: readonly number[], vocabulary: Vocabulary): strin
 function checkTokens(tokens: readonly number[], vocabulary: Vocabulary): void {
   const max = vocabulary.size - 1;
   for (const token of tokens) {
-    if (token < 0 || token > max) throw new ApiError("invalidToken", { token, max });
+    if (token < 0 || token > max)
+      throw new ApiError("invalidToken", { token: shorten(token), max });
   }
 }

@@ -83,7 +83,6 @@ export const fieldErrorRows = {
     null,
     "Invalid token in prompt: {token}. Minimum value is 0, maximum value is {max} (inclusive).",
   ),
-  negativeToken: invalid(400, null, null, "Invalid token in prompt: {token}. Minimum value is 0."),
   invalidLogitBiasKey: invalid(
     400,
     "logit_bias",

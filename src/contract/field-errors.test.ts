@@ -64,7 +64,7 @@ describe("ranges", () => {
       "temperature",
       99,
       "decimal_above_max_value",
-      "decimal above maximum value. Expected a value <= 2, but got 99 instead.",
+      "decimal above maximum value. Expected a value <= 2, but got 99.0 instead.",
     ],
     [
       "temperature",
@@ -88,7 +88,7 @@ describe("ranges", () => {
       "presence_penalty",
       3,
       "decimal_above_max_value",
-      "decimal above maximum value. Expected a value <= 2, but got 3 instead.",
+      "decimal above maximum value. Expected a value <= 2, but got 3.0 instead.",
     ],
     [
       "n",
@@ -136,19 +136,19 @@ describe("ranges", () => {
       "min_p",
       2,
       "decimal_above_max_value",
-      "decimal above maximum value. Expected a value <= 1, but got 2 instead.",
+      "decimal above maximum value. Expected a value <= 1, but got 2.0 instead.",
     ],
     [
       "repetition_penalty",
       0,
       "decimal_below_min_value",
-      "decimal below minimum value. Expected a value > 0, but got 0 instead.",
+      "decimal below minimum value. Expected a value > 0, but got 0.0 instead.",
     ],
     [
       "repetition_penalty",
       11,
       "decimal_above_max_value",
-      "decimal above maximum value. Expected a value <= 10, but got 11 instead.",
+      "decimal above maximum value. Expected a value <= 10, but got 11.0 instead.",
     ],
     [
       "min_tokens",
@@ -175,6 +175,7 @@ describe("ranges", () => {
     expect(stop.body().error).toMatchObject({ param: "stop", code: "array_above_max_length" });
     expect(stop.message).toContain("maximum length 4, but got an array with length 5 instead.");
     expect(stop.message).toMatch(/extended.* 64/);
+    expect(refusal({ stop: Array(5).fill("a") }).message).toBe(stop.message);
   });
 
   test("are wider under the extended profile", () => {

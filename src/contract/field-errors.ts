@@ -47,9 +47,15 @@ function rangeError(
   return new ApiError(issue.message as ErrorName, {
     param,
     limit: String(limit),
-    received: Array.isArray(value) ? value.length : shorten(value),
+    received: Array.isArray(value) ? value.length : receivedNumber(issue.message, value),
     hint: limitHint(param, limits),
   });
+}
+
+/** OpenAI's wording shows a whole number in a decimal field as `99.0`. */
+function receivedNumber(error: string, value: unknown): string {
+  const text = shorten(value);
+  return error.startsWith("decimal") && /^-?\d+$/.test(text) ? `${text}.0` : text;
 }
 
 /** Reports the branch that has the value's own type, or says that no branch has it. */

@@ -82,8 +82,4 @@ describe("refused", () => {
     expect(error.param).toBe(param);
     expect(error.status).toBe(400);
   });
-
-  test("a negative id, in the words of a bad token", () => {
-    expect(refusal([[4, -7]]).message).toMatch(/^Invalid token in prompt: -7\. Minimum value is 0/);
-  });
 });

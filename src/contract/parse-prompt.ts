@@ -5,7 +5,6 @@
 import type { Prompt } from "./completion-request.ts";
 import { ApiError } from "./errors.ts";
 import { typeError } from "./field-errors.ts";
-import { shorten } from "./shorten.ts";
 
 /** Stands for the start of a document on every model, whatever its vocabulary calls that token. */
 const documentStartText = "<|endoftext|>";
@@ -49,7 +48,6 @@ function tokenPrompt(param: string, items: readonly unknown[]): Prompt {
     if (typeof item !== "number" || !Number.isInteger(item)) {
       throw typeError(`${param}[${index}]`, "an integer", item);
     }
-    if (item < 0) throw new ApiError("negativeToken", { token: shorten(item) });
   }
   return { kind: "tokens", tokens: items as readonly number[] };
 }

@@ -65,9 +65,15 @@ const stopStrings = (max: number) =>
     .meta({ description: "Texts that end a completion. They are not part of the text." })
     .transform((stop) => {
       const given = typeof stop === "string" ? [stop] : (stop ?? []);
-      return [...new Set(given.map((text) => text.toWellFormed()))].filter((text) => text !== "");
+      return given.map((text) => text.toWellFormed()).filter((text) => text !== "");
     })
-    .pipe(z.array(z.string()).max(max, named("arrayAboveMaxLength")));
+    // Counted before equal texts fall together: five are too many, whatever they say.
+    .pipe(
+      z
+        .array(z.string())
+        .max(max, named("arrayAboveMaxLength"))
+        .transform((texts) => [...new Set(texts)]),
+    );
 
 const promptDescription = z.union([
   z.string(),

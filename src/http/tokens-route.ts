@@ -2,6 +2,7 @@
 import { ApiError } from "../contract/errors.ts";
 import type { Limits } from "../contract/limits.ts";
 import { readModelName } from "../contract/parse-request.ts";
+import { shorten } from "../contract/shorten.ts";
 import {
   detokenizeRequestSchema,
   parseSideRequest,
@@ -55,7 +56,8 @@ export function detokenize(context: TokensContext, body: unknown): { readonly pr
   const { vocabulary } = engine.describe();
   const max = vocabulary.size - 1;
   for (const token of tokens) {
-    if (token < 0 || token > max) throw new ApiError("invalidToken", { token, max });
+    if (token < 0 || token > max)
+      throw new ApiError("invalidToken", { token: shorten(token), max });
   }
   const bytes = Buffer.concat(tokens.map((token) => vocabulary.bytes(token)));
   return { prompt: bytes.toString("utf8") };

@@ -117,10 +117,10 @@ rule(
       expect(await api.refuse({ ...body, temperature: 99 })).toEqual({
         ...{ status: 400, type, param: "temperature", code: "decimal_above_max_value" },
         message:
-          "Invalid 'temperature': decimal above maximum value. Expected a value <= 2, but got 99 instead.",
+          "Invalid 'temperature': decimal above maximum value. Expected a value <= 2, but got 99.0 instead.",
       });
       expect((await api.refuse({ ...body, top_p: -1 })).message).toBe(
-        "Invalid 'top_p': decimal below minimum value. Expected a value >= 0, but got -1 instead.",
+        "Invalid 'top_p': decimal below minimum value. Expected a value >= 0, but got -1.0 instead.",
       );
       expect((await api.refuse({ ...body, n: 200 })).message).toBe(
         "Invalid 'n': integer above maximum value. Expected a value <= 128, but got 200 instead.",
