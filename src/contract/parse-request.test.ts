@@ -161,6 +161,9 @@ describe("a full request", () => {
     expect(json('{"seed":9223372036854775807}').seed).toBe(2 ** 63);
     expect(parse({ seed: -1 }).seed).toBeUndefined();
     expect(parse({ seed: 0 }).seed).toBe(0);
+    expect(json('{"seed":-9223372036854775808}').seed).toBeUndefined();
+    expect(() => json('{"seed":18446744073709551616}')).toThrow(/'seed': integer above maximum/);
+    expect(() => json('{"seed":-18446744073709551616}')).toThrow(/'seed': integer below minimum/);
   });
 
   test("takes an empty suffix, empty stops and an empty model name as absent", () => {

@@ -89,6 +89,9 @@ const streamOptions = z.object({
   continuous_usage_stats: optional(z.boolean(), false, "Put the usage so far on every chunk."),
 });
 
+/** 64 bits with a sign: the double that the largest such number is read as. */
+const seedMagnitudeMax = 2 ** 63;
+
 /** Fields of OpenAI's contract. */
 const contractFields = (limits: Limits) => ({
   model: absentable(z.string(), "Which model answers; the server's default model when absent."),
@@ -118,7 +121,10 @@ const contractFields = (limits: Limits) => ({
     z.record(z.string(), z.number().min(-100).max(100)).nullable(),
     "Token id to a number that is added to its logit.",
   ),
-  seed: absentable(integer(), "Same seed, same draws. A negative one counts as absent."),
+  seed: absentable(
+    integer({ min: -seedMagnitudeMax, max: seedMagnitudeMax }),
+    "Same seed, same draws. A negative one counts as absent.",
+  ),
   stop: stopStrings(limits.stopStringsMax),
   stream: optional(z.boolean(), false, "Answer with server-sent events."),
   stream_options: absentable(streamOptions, "Only with stream: true."),
