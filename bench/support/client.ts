@@ -11,7 +11,9 @@ export interface Completion {
 
 export async function stream(url: string, body: object, signal?: AbortSignal): Promise<Completion> {
   const startMs = performance.now();
-  const response = await post(url, { ...body, stream: true }, signal);
+  const streamed = { ...body, stream: true, stream_options: { include_usage: true } };
+  const response = await post(url, streamed, signal);
+  let tokens = 0;
   const timesMs: number[] = [];
   const decoder = new TextDecoder();
   let rest = "";
@@ -19,11 +21,15 @@ export async function stream(url: string, body: object, signal?: AbortSignal): P
     const frames = (rest + decoder.decode(bytes, { stream: true })).split("\n\n");
     rest = frames.pop() ?? "";
     const nowMs = performance.now();
-    for (const frame of frames) if (frame.startsWith('data: {"id"')) timesMs.push(nowMs);
+    for (const frame of frames) {
+      // A chunk may hold several tokens that make one character: usage tells how many there were.
+      const counted = /"completion_tokens":(\d+)/.exec(frame)?.[1];
+      if (counted !== undefined) tokens = Number(counted);
+      else if (frame.startsWith('data: {"id"')) timesMs.push(nowMs);
+    }
   }
   const [first = startMs, last = startMs] = [timesMs[0], timesMs.at(-1)];
   const gapsMs = timesMs.slice(1).map((time, index) => time - (timesMs[index] as number));
-  const tokens = timesMs.length;
   return { firstTokenMs: first - startMs, generationMs: last - first, tokens, gapsMs };
 }
 
