@@ -5,6 +5,9 @@
  *   node examples/which-ending.js                              the default model, in this program
  *   node examples/which-ending.js ./my-model.gguf              a model of your own
  *   node examples/which-ending.js http://127.0.0.1:8080/v1     a server
+ *
+ * It needs Node.js 24 and, in a checkout, `npm run build` first. Where the machine's Node is older,
+ * the checkout's is `node_modules/.bin/node`.
  */
 import { connect, open } from "completionist";
 
