@@ -1,13 +1,25 @@
 /**
- * What choosing a token costs, on rows like a model's: microseconds for each way, the fastest of
- * several passes.   node bench/kernels.ts [VOCABULARY]
+ * What choosing a token costs, on rows of a model after prompts of random tokens, beside a step of
+ * 16 sequences: microseconds for each way, the fastest of several passes.
+ *
+ *   node bench/kernels.ts [MODEL]   (the default model)
  */
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { readGgufHeader } from "../src/llama/gguf-header.ts";
+import { openLibrary } from "../src/llama/library.ts";
+import { LlamaBackend } from "../src/llama/llama-backend.ts";
+import { Model } from "../src/llama/model.ts";
+import { planNumerics } from "../src/llama/numerics.ts";
+import { ensureDefaultModel } from "../src/models/served-model.ts";
 import { Sampler, type SamplerParameters } from "../src/sampling/sampler.ts";
 import { scoreToken } from "../src/sampling/score.ts";
 
-const size = Number(process.argv[2] ?? 49_152);
 const passes = 30;
-const rows = Array.from({ length: 16 }, (_, seed) => modelLikeRow(size, seed));
+const sequences = 16;
+const cache = process.env.COMPLETIONIST_CACHE ?? join(homedir(), ".cache", "completionist");
+const path = process.argv[2] ?? (await ensureDefaultModel({ cache })).path;
+const { rows, stepMs } = rowsOfModel();
 
 const plain: SamplerParameters = {
   temperature: 1,
@@ -33,7 +45,10 @@ const ways: Readonly<Record<string, (row: Float32Array) => unknown>> = {
   "top_p 0.95 and score, top 5": both(sampling({ topP: 0.95 })),
 };
 
-console.log(`| way | microseconds a row of ${size} |\n| --- | ---: |`);
+const size = rows[0]?.length ?? 0;
+console.log(`A step of ${sequences} sequences takes ${stepMs.toFixed(1)} ms.\n`);
+console.log(`| way | microseconds a row of ${size} | ${sequences} rows of a step |`);
+console.log("| --- | ---: | ---: |");
 for (const [name, way] of Object.entries(ways)) {
   let fastestMs = Number.POSITIVE_INFINITY;
   for (let pass = 0; pass < passes; pass++) {
@@ -41,7 +56,9 @@ for (const [name, way] of Object.entries(ways)) {
     for (const row of rows) way(row);
     fastestMs = Math.min(fastestMs, performance.now() - startMs);
   }
-  console.log(`| ${name} | ${((fastestMs / rows.length) * 1000).toFixed(0)} |`);
+  const share = ((fastestMs / rows.length) * sequences * 100) / stepMs;
+  const microseconds = ((fastestMs / rows.length) * 1000).toFixed(0);
+  console.log(`| ${name} | ${microseconds} | ${share.toFixed(1)} % |`);
 }
 
 function sampling(parameters: Partial<SamplerParameters>): (row: Float32Array) => number {
@@ -53,11 +70,27 @@ function both(sample: (row: Float32Array) => number): (row: Float32Array) => unk
   return (row) => scoreToken(row, sample(row), 5);
 }
 
-/** Few likely tokens, many unlikely ones: sums of sines make a bell, the square roots a tail. */
-function modelLikeRow(length: number, seed: number): Float32Array {
-  return Float32Array.from({ length }, (_, token) => {
-    const wave = Math.sin(token * 12.9898 + seed) + Math.sin(token * 78.233 + seed * 3);
-    const peak = token % 997 === seed ? 8 : 0;
-    return 3 * wave + peak;
-  });
+/** Logits after 16 prompts of random tokens, and what a step of all of them takes at its fastest. */
+function rowsOfModel(): { rows: Float32Array[]; stepMs: number } {
+  const numerics = planNumerics("reproducible", readGgufHeader(path).matrixTypes);
+  const { repackWeights } = numerics;
+  const model = Model.load(openLibrary({ silent: true }), { path, repackWeights });
+  const shape = { contextLength: 256, slots: sequences, threads: 1 };
+  const backend = new LlamaBackend({ model, numerics, ...shape });
+  const all: Float32Array[] = [];
+  let stepMs = Number.POSITIVE_INFINITY;
+  for (let position = 0; position < 40; position++) {
+    const startMs = performance.now();
+    backend.decode(
+      Array.from({ length: sequences }, (_, sequence) => {
+        const token = 500 + ((sequence * 977 + position * 7919) % 40_000);
+        return { token, position, sequence, logits: true };
+      }),
+    );
+    stepMs = Math.min(stepMs, performance.now() - startMs);
+  }
+  for (let row = 0; row < sequences; row++) all.push(Float32Array.from(backend.logits(row)));
+  backend.close();
+  model.free();
+  return { rows: all, stepMs };
 }

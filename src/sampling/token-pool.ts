@@ -1,18 +1,19 @@
 /**
- * The tokens that a draw chooses from, with their weights: all tokens of the loaded row at first,
- * fewer after truncation. One pool is filled anew for each draw and keeps its memory.
+ * The tokens that a draw chooses from, with their weights. At first they are all tokens of the loaded
+ * row, then those above a cut in it; only where truncations come together they are moved into
+ * memory of the pool's own, which is kept from draw to draw.
  */
 import { type Cut, findCut } from "./cut.ts";
-import { rowKernels } from "./kernels/row-kernels.ts";
+import { rowKernels, weightMin } from "./kernels/row-kernels.ts";
 
 /** Rounding of sums must not add a token to a nucleus that is reached exactly. */
 const massTolerance = 1e-12;
-/** Tokens lighter than this, where the likeliest weighs 1, are never drawn. */
-const weightMin = Math.exp(-40);
+const nothingCut: Cut = { value: Number.NEGATIVE_INFINITY, ties: 0 };
 
 export class TokenPool {
-  /** False while the pool is the whole row. */
+  /** False while the pool is a part of the row, above `#cut`. */
   #isCompact = false;
+  #cut = nothingCut;
   #ids = new Uint32Array(0);
   #values = new Float32Array(0);
   /** Weight of the likeliest token is 1; the sum is not normalised. */
@@ -29,6 +30,7 @@ export class TokenPool {
     const max = rowKernels.maximum();
     if (!Number.isFinite(max)) return false;
     this.#isCompact = false;
+    this.#cut = nothingCut;
     this.#size = rowKernels.values.length;
     this.#total = rowKernels.weigh(max, 1 / temperature);
     return true;
@@ -44,10 +46,26 @@ export class TokenPool {
   /** Keeps the fewest likeliest tokens that have this share of the weight together. */
   keepShare(share: number): void {
     const limit = share * this.#total * (1 - massTolerance);
-    // All tokens lighter than this weigh less than 1 - share together: none of them is needed.
-    const needless = ((1 - share) * this.#total * (1 - 1e-9)) / this.#size;
-    this.#compact(Math.max(needless, weightMin));
-    this.#keep(findCut(this.#values, this.#weights, this.#size, limit));
+    if (this.#isCompact) {
+      this.#keep(findCut(this.#values, this.#weights, this.#size, limit));
+      return;
+    }
+    const reach = rowKernels.reach(limit);
+    if (reach === undefined) return;
+    // Among these the share is reached: largest first, equals by lower id.
+    const { values, weights } = rowKernels;
+    const members = Array.from(rowKernels.select(reach.lower, reach.upper));
+    members.sort((left, right) => (values[right] as number) - (values[left] as number));
+    let total = reach.before;
+    let cut = nothingCut;
+    for (const id of members) {
+      const value = values[id] as number;
+      cut = { value, ties: value === cut.value ? cut.ties + 1 : 1 };
+      total += weights[id] as number;
+      if (total >= limit) break;
+    }
+    this.#cut = cut;
+    this.#total = total;
   }
 
   /** Keeps tokens that weigh at least this much, where the likeliest weighs 1. */
@@ -65,18 +83,16 @@ export class TokenPool {
 
   /** The token at this share (in [0, 1)) of the weight, in the order of ids. */
   draw(share: number): number {
-    const weights = this.#isCompact ? this.#weights : rowKernels.weights;
     const target = share * this.#total;
+    if (!this.#isCompact) return rowKernels.draw(target, this.#cut.value, this.#cut.ties);
+    const last = this.#size - 1;
     let sum = 0;
-    let last = 0;
-    for (let index = 0; index < this.#size; index += 1) {
-      const weight = weights[index] as number;
-      if (weight < weightMin) continue;
-      last = index;
-      sum += weight;
+    let index = 0;
+    for (; index < last; index += 1) {
+      sum += this.#weights[index] as number;
       if (sum > target) break;
     }
-    return this.#isCompact ? (this.#ids[last] as number) : last;
+    return this.#ids[index] as number;
   }
 
   /** Moves the tokens that weigh at least this much into the pool's own memory. */
@@ -93,6 +109,7 @@ export class TokenPool {
     }
     this.#isCompact = true;
     this.#resize(selected.length);
+    if (this.#cut !== nothingCut) this.#keep(this.#cut);
   }
 
   #keep(cut: Cut): void {

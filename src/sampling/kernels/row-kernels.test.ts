@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { compileKernels, target } from "../../../scripts/build-kernels.ts";
-import { RowKernels } from "./row-kernels.ts";
+import { RowKernels, weightMin } from "./row-kernels.ts";
 
 const kernels = new RowKernels();
 const logit = fc.oneof(
@@ -84,6 +84,58 @@ describe("against plain JavaScript", () => {
       ),
     );
   });
+});
+
+test("the mass that is wanted is reached among the weights between the bounds", () => {
+  fc.assert(
+    fc.property(row, fc.double({ min: 0.01, max: 0.999, noNaN: true }), (values, share) => {
+      kernels.load(values);
+      const max = kernels.maximum();
+      fc.pre(Number.isFinite(max));
+      const total = kernels.weigh(max, 1);
+      const reach = kernels.reach(share * total);
+      if (reach === undefined) throw new Error("the whole row reaches every share");
+      const weights = [...kernels.weights].filter((weight) => weight >= weightMin);
+      const sum = (list: number[]) => list.reduce((left, right) => left + right, 0);
+      const above = sum(weights.filter((weight) => weight >= reach.upper));
+      const inside = sum(weights.filter((weight) => weight >= reach.lower)) - above;
+      expect(reach.before).toBeCloseTo(above, 9);
+      expect(above).toBeLessThan(share * total);
+      expect(above + inside).toBeGreaterThanOrEqual(share * total * (1 - 1e-9));
+    }),
+  );
+});
+
+test("a draw is where the running sum of the weights above the cut exceeds the target", () => {
+  fc.assert(
+    fc.property(
+      row,
+      fc.nat(40),
+      fc.nat(3),
+      fc.double({ min: 0, max: 1 }),
+      (values, at, ties, u) => {
+        kernels.load(values);
+        const max = kernels.maximum();
+        fc.pre(Number.isFinite(max));
+        kernels.weigh(max, 1);
+        const cut = values[at % values.length] as number;
+        fc.pre(!Number.isNaN(cut));
+        let left = ties;
+        const kept = [...values.keys()].filter((id) => {
+          const value = values[id] as number;
+          if (!((kernels.weights[id] as number) >= weightMin)) return false;
+          return value > cut || (value === cut && left-- > 0);
+        });
+        const target = u * kept.reduce((sum, id) => sum + (kernels.weights[id] as number), 0);
+        let sum = 0;
+        const drawn = kept.find((id) => {
+          sum += kernels.weights[id] as number;
+          return sum > target;
+        });
+        expect(kernels.draw(target, cut, ties)).toBe(drawn ?? kept.at(-1) ?? -1);
+      },
+    ),
+  );
 });
 
 test("a row of another length does not see the one before", () => {

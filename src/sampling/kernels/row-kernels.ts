@@ -16,17 +16,50 @@ interface Exports {
   firstAtLeast(at: number, from: number, count: number, limit: number): number;
   sumOfExponentials(at: number, count: number, max: number): number;
   weigh(at: number, count: number, max: number, scale: number, weights: number): number;
-  selectAtLeast(weights: number, count: number, limit: number, ids: number): number;
+  histogram(weights: number, count: number, floor: number, first: number, table: number): void;
+  select(weights: number, count: number, limit: number, above: number, ids: number): number;
+  draw(
+    at: number,
+    weights: number,
+    count: number,
+    floor: number,
+    cut: number,
+    ties: number,
+    target: number,
+  ): number;
 }
 
 const pageBytes = 65_536;
 const logitBytes = 4;
 const weightBytes = 4;
 const idBytes = 4;
+const massBytes = 8;
 const lanes = 4;
-/** The smallest step up from a float32 value is found in these bits. */
+/** Weights are put into buckets by all but these last bits. */
+const bucketBits = 18;
 const floatBits = new Float32Array(1);
 const integerBits = new Int32Array(floatBits.buffer);
+
+function bitsOf(value: number): number {
+  floatBits[0] = value;
+  return integerBits[0] as number;
+}
+
+function floatOf(bits: number): number {
+  integerBits[0] = bits;
+  return floatBits[0] as number;
+}
+
+/** Tokens lighter than this, where the likeliest weighs 1, are never drawn: e^-40, as a float32. */
+export const weightMin = Math.fround(Math.exp(-40));
+const bucketsMax = (bitsOf(1) >>> bucketBits) - (bitsOf(weightMin) >>> bucketBits) + 1;
+
+export interface Reach {
+  readonly lower: number;
+  readonly upper: number;
+  /** Sum of the weights of at least `upper`. */
+  readonly before: number;
+}
 
 function instantiate(): Exports {
   const module = new WebAssembly.Module(Buffer.from(rowKernelsBinary, "base64"));
@@ -43,7 +76,9 @@ export class RowKernels {
   /** Length of the row, and the same rounded up to whole lanes. */
   #size = 0;
   #padded = 0;
+  #table = new Float64Array(0);
   #weightsAt = 0;
+  #tableAt = 0;
   #idsAt = 0;
 
   /** Copies a row in. */
@@ -84,10 +119,42 @@ export class RowKernels {
     return this.#exports.weigh(0, this.#padded, max, scale, this.#weightsAt);
   }
 
-  /** Indexes of the weights that are at least `limit`, rising; a view until the next call. */
-  select(limit: number): Uint32Array {
-    const count = this.#exports.selectAtLeast(this.#weightsAt, this.#padded, limit, this.#idsAt);
+  /** Indexes of weights from `limit` up to but not `above`, rising; a view until the next call. */
+  select(limit: number, above = Number.POSITIVE_INFINITY): Uint32Array {
+    const [at, ids] = [this.#weightsAt, this.#idsAt];
+    const count = this.#exports.select(at, this.#padded, limit, above, ids);
     return this.#ids.subarray(0, count);
+  }
+
+  /**
+   * Where the running sum of the weights, largest first, reaches `mass`: the bounds of the weights
+   * among which it happens, and the sum of all above them. Weights are at most 1; those below
+   * `weightMin` hardly count. Undefined when all together weigh less.
+   */
+  reach(mass: number): Reach | undefined {
+    this.#table.fill(0);
+    const first = bitsOf(weightMin) >>> bucketBits;
+    const [at, table] = [this.#weightsAt, this.#tableAt];
+    this.#exports.histogram(at, this.#padded, weightMin, first, table);
+    let before = 0;
+    for (let bucket = this.#table.length - 1; bucket >= 0; bucket -= 1) {
+      const own = this.#table[bucket] as number;
+      if (own > 0 && before + own >= mass) {
+        const lower = Math.max(weightMin, floatOf((first + bucket) << bucketBits));
+        return { lower, upper: floatOf((first + bucket + 1) << bucketBits), before };
+      }
+      before += own;
+    }
+    return undefined;
+  }
+
+  /**
+   * The token at which the running sum of weights, in the order of ids, exceeds `target`. Only
+   * tokens of at least `weightMin` count, with a logit above `cut` or among the first `ties` of
+   * those equal to it. -1 when there is none.
+   */
+  draw(target: number, cut = Number.NEGATIVE_INFINITY, ties = 0): number {
+    return this.#exports.draw(0, this.#weightsAt, this.#size, weightMin, cut, ties, target);
   }
 
   #layOut(size: number): void {
@@ -95,12 +162,14 @@ export class RowKernels {
     this.#weightsAt = padded * logitBytes;
     this.#idsAt = this.#weightsAt + padded * weightBytes;
     const { memory } = this.#exports;
-    const missing = this.#idsAt + padded * idBytes - memory.buffer.byteLength;
+    this.#tableAt = Math.ceil((this.#idsAt + padded * idBytes) / massBytes) * massBytes;
+    const missing = this.#tableAt + bucketsMax * massBytes - memory.buffer.byteLength;
     if (missing > 0) memory.grow(Math.ceil(missing / pageBytes));
     new Float32Array(memory.buffer, 0, padded).fill(Number.NEGATIVE_INFINITY);
     this.values = new Float32Array(memory.buffer, 0, size);
     this.weights = new Float32Array(memory.buffer, this.#weightsAt, size);
     this.#ids = new Uint32Array(memory.buffer, this.#idsAt, padded);
+    this.#table = new Float64Array(memory.buffer, this.#tableAt, bucketsMax);
     this.#size = size;
     this.#padded = padded;
   }
@@ -108,11 +177,9 @@ export class RowKernels {
 
 /** The float32 value next above a float32 value. */
 function nextFloat32(value: number): number {
-  floatBits[0] = value === 0 ? 0 : value; // -0 and 0 are equal
-  const bits = integerBits[0] as number;
   if (value === Number.NEGATIVE_INFINITY) return -3.4028234663852886e38;
-  integerBits[0] = value >= 0 ? bits + 1 : bits - 1;
-  return floatBits[0] as number;
+  const bits = bitsOf(value === 0 ? 0 : value); // -0 and 0 are equal
+  return floatOf(value >= 0 ? bits + 1 : bits - 1);
 }
 
 /** One set of memory for the thread: every pass is done with it before the next row is loaded. */

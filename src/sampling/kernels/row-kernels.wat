@@ -152,10 +152,36 @@
     (local.set $low (f64x2.add (local.get $low) (local.get $high)))
     (f64.add (f64x2.extract_lane 0 (local.get $low)) (f64x2.extract_lane 1 (local.get $low))))
 
-  ;; Writes the indexes of weights that are at least `limit`, in rising order; gives their number.
-  ;; Weights are looked at four at a time: few of them matter.
-  (func (export "selectAtLeast")
-    (param $weights i32) (param $count i32) (param $limit f32) (param $ids i32) (result i32)
+  ;; Adds each weight to the mass (f64) of its bucket; weights below `floor` to that of `floor`. A
+  ;; bucket is a range of float32 bit patterns that agree in all but their last 18 bits: 32 buckets
+  ;; between a number and its double. `first` is the pattern of `floor` without those bits. There
+  ;; is no branch, since which weights matter cannot be foretold.
+  (func (export "histogram")
+    (param $weights i32) (param $count i32) (param $floor f32) (param $first i32) (param $table i32)
+    (local $end i32) (local $weight f32) (local $bucket i32)
+    (local.set $end (i32.add (local.get $weights) (i32.shl (local.get $count) (i32.const 2))))
+    (local.set $table (i32.sub (local.get $table) (i32.shl (local.get $first) (i32.const 3))))
+    (block $done
+      (loop $next
+        (br_if $done (i32.ge_u (local.get $weights) (local.get $end)))
+        (local.set $weight (f32.load (local.get $weights)))
+        (local.set $bucket
+          (i32.add (local.get $table)
+            (i32.shl
+              (i32.shr_u
+                (i32.reinterpret_f32 (f32.max (local.get $weight) (local.get $floor)))
+                (i32.const 18))
+              (i32.const 3))))
+        (f64.store (local.get $bucket)
+          (f64.add (f64.load (local.get $bucket)) (f64.promote_f32 (local.get $weight))))
+        (local.set $weights (i32.add (local.get $weights) (i32.const 4)))
+        (br $next))))
+
+  ;; Writes the indexes of weights that are at least `limit` and below `end`, in rising order; gives
+  ;; their number. Weights are looked at four at a time: few of them matter.
+  (func (export "select")
+    (param $weights i32) (param $count i32) (param $limit f32) (param $above f32) (param $ids i32)
+    (result i32)
     (local $index i32) (local $last i32) (local $limits v128) (local $start i32)
     (local.set $limits (f32x4.splat (local.get $limit)))
     (local.set $start (local.get $ids))
@@ -166,7 +192,9 @@
         (if (v128.any_true (f32x4.ge (v128.load (local.get $weights)) (local.get $limits)))
           (then
             (loop $lane
-              (if (f32.ge (f32.load (local.get $weights)) (local.get $limit))
+              (if (i32.and
+                    (f32.ge (f32.load (local.get $weights)) (local.get $limit))
+                    (f32.lt (f32.load (local.get $weights)) (local.get $above)))
                 (then
                   (i32.store (local.get $ids) (local.get $index))
                   (local.set $ids (i32.add (local.get $ids) (i32.const 4)))))
@@ -177,4 +205,33 @@
             (local.set $weights (i32.add (local.get $weights) (i32.const 16)))
             (local.set $index (local.get $last))))
         (br $next)))
-    (i32.shr_u (i32.sub (local.get $ids) (local.get $start)) (i32.const 2))))
+    (i32.shr_u (i32.sub (local.get $ids) (local.get $start)) (i32.const 2)))
+
+  ;; The first index at which the running sum of the weights that belong to the draw exceeds
+  ;; `target`; the last such index if none does, -1 if there is none. A token belongs when its
+  ;; weight is at least `floor` and its logit is above `cut`, or equal to it while `ties` last.
+  (func (export "draw")
+    (param $at i32) (param $weights i32) (param $count i32) (param $floor f32)
+    (param $cut f32) (param $ties i32) (param $target f64) (result i32)
+    (local $index i32) (local $last i32) (local $sum f64) (local $logit f32) (local $weight f32)
+    (local.set $last (i32.const -1))
+    (block $done
+      (loop $next
+        (br_if $done (i32.ge_u (local.get $index) (local.get $count)))
+        (local.set $logit (f32.load (local.get $at)))
+        (local.set $weight (f32.load (local.get $weights)))
+        (block $skip
+          (br_if $skip (i32.eqz (f32.ge (local.get $weight) (local.get $floor))))
+          (br_if $skip (f32.lt (local.get $logit) (local.get $cut)))
+          (if (f32.eq (local.get $logit) (local.get $cut))
+            (then
+              (br_if $skip (i32.eqz (local.get $ties)))
+              (local.set $ties (i32.sub (local.get $ties) (i32.const 1)))))
+          (local.set $last (local.get $index))
+          (local.set $sum (f64.add (local.get $sum) (f64.promote_f32 (local.get $weight))))
+          (br_if $done (f64.gt (local.get $sum) (local.get $target))))
+        (local.set $at (i32.add (local.get $at) (i32.const 4)))
+        (local.set $weights (i32.add (local.get $weights) (i32.const 4)))
+        (local.set $index (i32.add (local.get $index) (i32.const 1)))
+        (br $next)))
+    (local.get $last)))
