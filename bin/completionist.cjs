@@ -6,23 +6,44 @@
  */
 "use strict";
 
+const childProcess = require("child_process");
 const fs = require("fs");
+const os = require("os");
 const path = require("path");
 const url = require("url");
 
 const nodeMajorMin = 24;
 
-if (Number(process.versions.node.split(".")[0]) < nodeMajorMin) {
+const root = path.join(__dirname, "..");
+// A checkout has a Node of its own once `npm start` or `npm test` has installed it.
+const ownNode = path.join(root, "node_modules", "node", "bin", "node");
+
+if (Number(process.versions.node.split(".")[0]) >= nodeMajorMin) {
+  const source = path.join(root, "src", "cli", "main.ts");
+  const built = path.join(root, "dist", "cli", "main.js");
+  import(url.pathToFileURL(fs.existsSync(source) ? source : built).href).catch((error) => {
+    process.stderr.write(`completionist: ${error.message}\n`);
+    process.exitCode = 1;
+  });
+} else if (fs.existsSync(ownNode)) {
+  handOver();
+} else {
   process.stderr.write(
     `completionist needs Node.js ${nodeMajorMin} or newer, this is ${process.version}; in this folder ` +
       `\`npm install node@${nodeMajorMin}\` brings it, then start it again with npx completionist\n`,
   );
   process.exitCode = 1;
-} else {
-  const built = path.join(__dirname, "..", "dist", "cli", "main.js");
-  const source = path.join(__dirname, "..", "src", "cli", "main.ts");
-  import(url.pathToFileURL(fs.existsSync(built) ? built : source).href).catch((error) => {
-    process.stderr.write(`completionist: ${error.message}\n`);
-    process.exitCode = 1;
+}
+
+/** Runs the command on the checkout's Node: signals go through, and the exit code comes back. */
+function handOver() {
+  const child = childProcess.spawn(ownNode, [__filename].concat(process.argv.slice(2)), {
+    stdio: "inherit",
+  });
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
+    process.on(signal, () => child.kill(signal));
+  }
+  child.on("exit", (code, signal) => {
+    process.exitCode = code === null ? 128 + (os.constants.signals[signal] || 0) : code;
   });
 }

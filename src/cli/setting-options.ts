@@ -28,8 +28,12 @@ export function addSettingOptions(command: Command, names: readonly SettingName[
 }
 
 function settingOption(name: SettingName, setting: Setting<unknown>): Option {
-  const value = setting.placeholder === "" ? "" : ` <${setting.placeholder}>`;
-  const help = `${setting.help} (default: ${setting.defaultText}; ${variableOf(name)})`;
+  // Long lists of choices would leave no room for the help beside them.
+  const isChoice = setting.placeholder.includes("|");
+  const placeholder = isChoice ? "CHOICE" : setting.placeholder;
+  const choices = isChoice ? `${setting.placeholder.replaceAll("|", ", ")}; ` : "";
+  const value = placeholder === "" ? "" : ` <${placeholder}>`;
+  const help = `${setting.help} (${choices}default: ${setting.defaultText}; ${variableOf(name)})`;
   const option = new Option(`--${keyOf(name)}${value}`, help);
   if (setting.flag === "list") {
     option.argParser((text: string, earlier: readonly string[] | undefined) => [

@@ -86,7 +86,7 @@ export const settings = {
     choices: ["fast", "reproducible", "exact"],
     help:
       "reproducible: the same request gives the same bytes, whatever else runs. exact: generation " +
-      "also equals scoring to the bit. fast: neither, for the most tokens a second.",
+      "also equals scoring to the bit. fast: neither, for the most generated tokens a second.",
     defaultValue: "reproducible",
   }),
   kvType: choiceSetting({

@@ -42,14 +42,26 @@ const attemptsMax = 3;
 const backoffMsMin = 500;
 const backoffMsMax = 30_000;
 
-export async function startEmbeddedEngine(options: EmbeddedEngineOptions): Promise<EmbeddedEngine> {
+/**
+ * Rejects with an Error of one clear sentence. A signal ends a start that is under way, the process
+ * included, however deep in the library it is.
+ */
+export async function startEmbeddedEngine(
+  options: EmbeddedEngineOptions,
+  signal?: AbortSignal,
+): Promise<EmbeddedEngine> {
+  signal?.throwIfAborted();
   const child = startChild(options);
+  const stop = () => child.stop();
+  signal?.addEventListener("abort", stop, { once: true });
   try {
     const [model, modelHash] = await Promise.all([child.loaded(), hashFile(options.modelPath)]);
     return new EmbeddedEngine(options, child, describe(options, model, modelHash));
   } catch (error) {
     child.stop();
     throw error;
+  } finally {
+    signal?.removeEventListener("abort", stop);
   }
 }
 

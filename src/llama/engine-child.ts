@@ -146,7 +146,7 @@ export class EngineChild {
     this.#alive = false;
     const how = signal === null ? `exited with code ${code}` : `was ended by ${signal}`;
     // A stack trace ends with less telling lines than it begins with.
-    const lastLine = this.#logLines.findLast((line) => telling.test(line)) ?? this.#logLines.at(-1);
+    const lastLine = this.#logLines.findLast((line) => telling.test(line));
     const said = lastLine === undefined ? "" : ` (it said: ${lastLine})`;
     const sentence = `The engine process ${how}${said}.`;
     this.#loaded.reject(new Error(this.#explainLoadFailure() ?? sentence));

@@ -57,6 +57,10 @@ function load(message: Extract<ToEngine, { kind: "load" }>): void {
     nowMs,
     onEvent: (id, event) => outgoing.push({ id, event }),
     onEnded: (id) => outgoing.push({ id, ended: true }),
+    onFailed: (id, reason) => {
+      console.error(`error: ${reason}`);
+      outgoing.push({ id, refused: "server", retry: { shouldRetry: false } });
+    },
   });
   const { contextLength, sequences: slots } = served.backend;
   const { libraryVersion, vocabulary } = served;

@@ -68,11 +68,12 @@ async function startEngine(
   const engineOptions = { modelPath, artifact, contextLength: context, slots, threads, numerics };
   const { prefixCache: prefixCacheBytesMax } = settings;
   const cacheLimit = prefixCacheBytesMax === undefined ? {} : { prefixCacheBytesMax };
-  const starting = startEmbeddedEngine({ ...engineOptions, ...cacheLimit, kvType, log }).catch(
-    (error) => {
-      throw new EngineStartError((error as Error).message, { cause: error });
-    },
-  );
+  const starting = startEmbeddedEngine(
+    { ...engineOptions, ...cacheLimit, kvType, log },
+    signal,
+  ).catch((error) => {
+    throw new EngineStartError((error as Error).message, { cause: error });
+  });
   try {
     return await unlessAborted(starting, signal);
   } catch (error) {

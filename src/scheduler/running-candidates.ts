@@ -25,7 +25,12 @@ export interface RunningCandidatesOptions {
   readonly padRows: boolean;
   readonly emit: (task: Task, event: EngineEvent) => void;
   readonly onEnded: (running: RunningCandidate) => void;
+  /** The model gave no number for its next token. */
+  readonly onBroken: (running: RunningCandidate) => void;
 }
+
+/** Logits that are looked at to tell a model that computes no numbers: then none of them is one. */
+const probedLogits = 16;
 
 export class RunningCandidates {
   readonly #options: RunningCandidatesOptions;
@@ -80,12 +85,18 @@ export class RunningCandidates {
     // Cut first: a candidate that ends gives its slot away, and cutting leaves the logits alone.
     if (padRows) for (const { slot } of batch) cache.cut(slot, slot.length - 1);
     for (const [index, running] of batch.entries()) {
+      // One that failed takes the others of its job along.
+      if (this.#bySlot.get(running.slot) !== running) continue;
       this.#accept(running, cache.logits(index * rowsEach));
     }
   }
 
   #accept(running: RunningCandidate, logits: Float32Array): void {
-    const { emit, contextLength, onEnded } = this.#options;
+    const { emit, contextLength, onEnded, onBroken } = this.#options;
+    if (logits.subarray(0, probedLogits).every(Number.isNaN) && logits.every(Number.isNaN)) {
+      onBroken(running);
+      return;
+    }
     const emitOwn = (event: EngineEvent) => emit(running.task, event);
     const next = running.candidate.accept(logits, emitOwn);
     if (next !== undefined && running.slot.length < contextLength) {

@@ -84,6 +84,21 @@ test("a queued job takes a free slot before further candidates of a running one"
   expect(events.get(2)?.at(-1)?.kind).toBe("finished");
 });
 
+test("a job of a model that computes no numbers fails, and the others go on", () => {
+  const { scheduler, backend, ended, failed, run } = bench();
+  const logits = backend.logits.bind(backend);
+  scheduler.submit(1, jobWith({ candidates: 2, prompt: [9, 9], maxTokens: 8, sampling: greedy() }));
+  scheduler.step();
+  backend.logits = (row) => logits(row).map(() => Number.NaN);
+  scheduler.step();
+  backend.logits = logits;
+  scheduler.submit(2, jobWith());
+  run();
+  expect(failed).toEqual(["1: the model computes no numbers: its weights may be damaged"]);
+  expect(ended).toEqual([2]);
+  expect(scheduler.busySlots).toBe(0);
+});
+
 test("the queue has a limit, and the job beyond it is refused as overload", () => {
   const { scheduler } = bench();
   const job = jobWith();

@@ -41,6 +41,8 @@ export interface SchedulerOptions {
   readonly onEvent: (id: number, event: EngineEvent) => void;
   /** Follows the last event of a job. */
   readonly onEnded: (id: number) => void;
+  /** Ends a job instead of `onEnded`. */
+  readonly onFailed: (id: number, reason: string) => void;
   /** Milliseconds, monotonic. */
   readonly nowMs: () => number;
   /** Without it all candidates are stepped together. */
@@ -87,6 +89,10 @@ export class Scheduler {
       padRows,
       emit: (task, event) => this.#emit(task, event),
       onEnded: (running) => this.#endRunning(running),
+      onBroken: ({ task }) => {
+        this.abort(task.id);
+        options.onFailed(task.id, "the model computes no numbers: its weights may be damaged");
+      },
     });
     this.#launcher = new CandidateLauncher({
       cache: this.#cache,

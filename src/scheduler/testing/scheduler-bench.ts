@@ -51,6 +51,7 @@ export interface Bench {
   readonly backend: FakeBackend;
   readonly events: Map<number, EngineEvent[]>;
   readonly ended: number[];
+  readonly failed: string[];
   /** Steps until nothing is left to do. */
   run(): void;
 }
@@ -60,6 +61,7 @@ export function bench(options: BenchOptions = {}): Bench {
   const backend = new FakeBackend({ vocabularySize, ...options });
   const events = new Map<number, EngineEvent[]>();
   const ended: number[] = [];
+  const failed: string[] = [];
   let clockMs = 0;
   const scheduler = new Scheduler({
     backend,
@@ -74,6 +76,7 @@ export function bench(options: BenchOptions = {}): Bench {
       events.set(id, [...(events.get(id) ?? []), event]);
     },
     onEnded: (id) => ended.push(id),
+    onFailed: (id, reason) => failed.push(`${id}: ${reason}`),
   });
   const run = () => {
     for (let steps = 0; !scheduler.idle; steps++) {
@@ -81,7 +84,7 @@ export function bench(options: BenchOptions = {}): Bench {
       scheduler.step();
     }
   };
-  return { scheduler, backend, events, ended, run };
+  return { scheduler, backend, events, ended, failed, run };
 }
 
 /**
