@@ -14,24 +14,13 @@ import { planNumerics } from "../src/llama/numerics.ts";
 import { ensureDefaultModel } from "../src/models/served-model.ts";
 import { Sampler, type SamplerParameters } from "../src/sampling/sampler.ts";
 import { scoreToken } from "../src/sampling/score.ts";
+import { plainSampling } from "../src/sampling/testing/plain-sampling.ts";
 
 const passes = 30;
 const sequences = 16;
 const cache = process.env.COMPLETIONIST_CACHE ?? join(homedir(), ".cache", "completionist");
 const path = process.argv[2] ?? (await ensureDefaultModel({ cache })).path;
 const { rows, stepMs } = rowsOfModel();
-
-const plain: SamplerParameters = {
-  temperature: 1,
-  topP: 1,
-  topK: 0,
-  minP: 0,
-  frequencyPenalty: 0,
-  presencePenalty: 0,
-  repetitionPenalty: 1,
-  logitBias: [],
-  seed: 1,
-};
 
 const ways: Readonly<Record<string, (row: Float32Array) => unknown>> = {
   greedy: sampling({ temperature: 0 }),
@@ -62,7 +51,7 @@ for (const [name, way] of Object.entries(ways)) {
 }
 
 function sampling(parameters: Partial<SamplerParameters>): (row: Float32Array) => number {
-  const sampler = new Sampler({ ...plain, ...parameters }, [], 0);
+  const sampler = new Sampler({ ...plainSampling, ...parameters }, [], 0);
   return (row) => sampler.sample(row, []);
 }
 

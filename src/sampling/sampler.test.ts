@@ -2,19 +2,10 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { Sampler, type SamplerParameters } from "./sampler.ts";
 import { anyLogits, finiteLogits, rankedIds } from "./testing/logits.ts";
+import { plainSampling } from "./testing/plain-sampling.ts";
 import { uniform } from "./uniform.ts";
 
-const off: SamplerParameters = {
-  temperature: 1,
-  topP: 1,
-  topK: 0,
-  minP: 0,
-  frequencyPenalty: 0,
-  presencePenalty: 0,
-  repetitionPenalty: 1,
-  logitBias: [],
-  seed: 42,
-};
+const off: SamplerParameters = { ...plainSampling, seed: 42 };
 
 const greedy: SamplerParameters = { ...off, temperature: 0 };
 

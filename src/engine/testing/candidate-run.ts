@@ -1,4 +1,6 @@
 /** Runs one candidate against a model that says what a test tells it to say. */
+
+import { plainSampling } from "../../sampling/testing/plain-sampling.ts";
 import { Candidate } from "../candidate.ts";
 import type {
   CandidateFinished,
@@ -11,17 +13,7 @@ import type {
 } from "../engine.ts";
 import { testVocabulary } from "./vocabulary.ts";
 
-export const sampling: SamplingParameters = {
-  temperature: 0,
-  topP: 1,
-  topK: 0,
-  minP: 0,
-  frequencyPenalty: 0,
-  presencePenalty: 0,
-  repetitionPenalty: 1,
-  logitBias: [],
-  seed: 1,
-};
+export const sampling: SamplingParameters = { ...plainSampling, temperature: 0, seed: 1 };
 
 const stop: StopConditions = {
   strings: [],

@@ -3,6 +3,7 @@ import { Candidate } from "../../engine/candidate.ts";
 import type { EngineEvent, Job } from "../../engine/engine.ts";
 import { testVocabulary } from "../../engine/testing/vocabulary.ts";
 import { scoreToken } from "../../sampling/score.ts";
+import { plainSampling } from "../../sampling/testing/plain-sampling.ts";
 import { Scheduler } from "../scheduler.ts";
 import { FakeBackend, type FakeBackendOptions, type FakeCell, fakeLogits } from "./fake-backend.ts";
 
@@ -14,17 +15,7 @@ export function jobWith(overrides: Partial<Job> = {}): Job {
     prompt: [1, 2, 3],
     candidates: 1,
     maxTokens: 5,
-    sampling: {
-      temperature: 1,
-      topP: 1,
-      topK: 0,
-      minP: 0,
-      frequencyPenalty: 0,
-      presencePenalty: 0,
-      repetitionPenalty: 1,
-      logitBias: [],
-      seed: 7,
-    },
+    sampling: plainSampling,
     stop: { strings: [], tokens: [], includeStringInText: false, ignoreEos: false, minTokens: 0 },
     topLogprobs: 2,
     tokenLogprobs: true,
