@@ -31,7 +31,9 @@ const ways: Readonly<Record<string, (row: Float32Array) => unknown>> = {
   "min_p 0.05": sampling({ minP: 0.05 }),
   score: (row) => scoreToken(row, 17, 0),
   "score, top 5": (row) => scoreToken(row, 17, 5),
-  "top_p 0.95 and score, top 5": both(sampling({ topP: 0.95 })),
+  "temperature 1 and score, top 5": both({}),
+  "top_p 0.95 and score, top 5": both({ topP: 0.95 }),
+  "temperature 0.8, top_p 0.95 and score, top 5": both({ temperature: 0.8, topP: 0.95 }),
 };
 
 const size = rows[0]?.length ?? 0;
@@ -55,8 +57,12 @@ function sampling(parameters: Partial<SamplerParameters>): (row: Float32Array) =
   return (row) => sampler.sample(row, []);
 }
 
-function both(sample: (row: Float32Array) => number): (row: Float32Array) => unknown {
-  return (row) => scoreToken(row, sample(row), 5);
+function both(parameters: Partial<SamplerParameters>): (row: Float32Array) => unknown {
+  const sampler = new Sampler({ ...plainSampling, ...parameters }, [], 0);
+  return (row) => {
+    const token = sampler.sample(row, []);
+    return scoreToken(row, token, 5, sampler.rawSum);
+  };
 }
 
 /** Logits after 16 prompts of random tokens, and what a step of all of them takes at its fastest. */

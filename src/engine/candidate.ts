@@ -135,7 +135,7 @@ export class Candidate {
 
   #score(logits: Float32Array, token: number): Score | undefined {
     if (!this.#job.tokenLogprobs) return undefined;
-    return scoreToken(logits, token, this.#job.topLogprobs ?? 0);
+    return scoreToken(logits, token, this.#job.topLogprobs ?? 0, this.#sampler.rawSum);
   }
 
   #textBytes(token: number): Uint8Array {

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { Sampler, type SamplerParameters } from "./sampler.ts";
+import { scoreToken } from "./score.ts";
 import { anyLogits, finiteLogits, rankedIds } from "./testing/logits.ts";
 import { plainSampling } from "./testing/plain-sampling.ts";
 import { uniform } from "./uniform.ts";
@@ -235,4 +236,18 @@ describe("banned tokens", () => {
     const logitBias = [0, 1, 2, 3].map((id) => [id, id === 2 ? -90 : -100] as const);
     expect(sampleOnce(Float32Array.of(1, 2, 1, 1), { temperature: 0, logitBias })).toBe(2);
   });
+});
+
+test("the sum that a draw found gives the same score as the row itself, or there is none", () => {
+  const variants = [{}, { temperature: 0.7 }, { topP: 0.5 }, { presencePenalty: 1 }, { topK: 2 }];
+  fc.assert(
+    fc.property(anyLogits, fc.constantFrom(...variants), fc.nat(6), (logits, change, count) => {
+      const sampler = new Sampler({ ...off, ...change }, [], 0);
+      const token = sampler.sample(logits, []);
+      const { rawSum } = sampler;
+      if ("temperature" in change || "presencePenalty" in change) expect(rawSum).toBeUndefined();
+      const scored = scoreToken(logits, token, count, rawSum);
+      expect(scored).toEqual(scoreToken(logits, token, count));
+    }),
+  );
 });

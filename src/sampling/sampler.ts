@@ -1,6 +1,7 @@
 /** Chooses the next token of one candidate from a row of raw logits. */
 import { rowKernels } from "./kernels/row-kernels.ts";
 import { Penalties, type PenaltyParameters } from "./penalties.ts";
+import type { RowSum } from "./score.ts";
 import { TokenPool } from "./token-pool.ts";
 import { uniform } from "./uniform.ts";
 
@@ -26,6 +27,7 @@ export class Sampler {
   readonly #penalties: Penalties;
   readonly #isGreedy: boolean;
   #position = 0;
+  #rawSum: RowSum | undefined;
 
   /** `candidate` is its number within the job: candidates of one seed draw differently. */
   constructor(parameters: SamplerParameters, prompt: readonly number[], candidate: number) {
@@ -34,6 +36,11 @@ export class Sampler {
     this.#penalties = new Penalties(parameters, prompt);
     // A temperature whose inverse is no number leaves nothing but the likeliest token.
     this.#isGreedy = !Number.isFinite(1 / parameters.temperature) || parameters.topP === 0;
+  }
+
+  /** What the last draw found out about its row, where it looked at the row as it was. */
+  get rawSum(): RowSum | undefined {
+    return this.#rawSum;
   }
 
   /**
@@ -53,9 +60,12 @@ export class Sampler {
     this.#penalties.apply(rowKernels.values);
     for (const token of banned) rowKernels.values[token] = Number.NEGATIVE_INFINITY;
     const { temperature, topK, topP, minP, seed } = this.#parameters;
+    this.#rawSum = undefined;
     if (this.#isGreedy || !pool.start(temperature)) {
       return rowKernels.argmax() ?? leastBanned(logits, banned);
     }
+    const isRaw = temperature === 1 && banned.length === 0 && !this.#penalties.active;
+    if (isRaw) this.#rawSum = pool.rowSum;
     if (topK > 0) pool.keepTop(topK);
     if (topP < 1) pool.keepShare(topP);
     if (minP > 0) pool.keepWeight(minP);

@@ -11,16 +11,28 @@ export interface TokenScore {
   readonly top: readonly (readonly [token: number, logprob: number])[];
 }
 
+/** The largest logit of a row, and the sum of e^(logit - max) over the row. */
+export interface RowSum {
+  readonly max: number;
+  readonly sum: number;
+}
+
 /**
  * Scores one token of a row of raw logits. `top` has `topCount` entries (fewer when the vocabulary
  * is smaller); the same token has the identical number in both places. The sum over the vocabulary
- * is within 3e-7 of its float64 value, and so is what it adds to a logprob near zero.
+ * is within 3e-7 of its float64 value, and so is what it adds to a logprob near zero. `known` is
+ * what a draw from the same row has just found: the kernels then still hold that row.
  */
-export function scoreToken(logits: Float32Array, token: number, topCount: number): TokenScore {
-  rowKernels.load(logits);
-  const max = rowKernels.maximum();
+export function scoreToken(
+  logits: Float32Array,
+  token: number,
+  topCount: number,
+  known?: RowSum,
+): TokenScore {
+  if (known === undefined) rowKernels.load(logits);
+  const max = known?.max ?? rowKernels.maximum();
   // The two parts of the normaliser are kept apart: large logits would cost the sum its digits.
-  const normaliser = Math.log(rowKernels.sumOfExponentials(max));
+  const normaliser = Math.log(known?.sum ?? rowKernels.sumOfExponentials(max));
   const logprobOf = (id: number): number => {
     const logprob = Math.fround((logits[id] ?? Number.NaN) - max - normaliser);
     return Number.isFinite(logprob) ? Math.max(logprob, logprobMin) : logprobMin;

@@ -5,6 +5,7 @@
  */
 import { type Cut, findCut } from "./cut.ts";
 import { rowKernels, weightMin } from "./kernels/row-kernels.ts";
+import type { RowSum } from "./score.ts";
 
 /** Rounding of sums must not add a token to a nucleus that is reached exactly. */
 const massTolerance = 1e-12;
@@ -19,6 +20,8 @@ export class TokenPool {
   /** Weight of the likeliest token is 1; the sum is not normalised. */
   #weights = new Float64Array(0);
   #size = 0;
+  /** The largest logit. */
+  #max = 0;
   /** The sum of the weights. */
   #total = 0;
 
@@ -29,11 +32,17 @@ export class TokenPool {
   start(temperature: number): boolean {
     const max = rowKernels.maximum();
     if (!Number.isFinite(max)) return false;
+    this.#max = max;
     this.#isCompact = false;
     this.#cut = nothingCut;
     this.#size = rowKernels.values.length;
     this.#total = rowKernels.weigh(max, 1 / temperature);
     return true;
+  }
+
+  /** Of the whole row, right after `start`. */
+  get rowSum(): RowSum {
+    return { max: this.#max, sum: this.#total };
   }
 
   /** Keeps the `count` likeliest; at a tie the lower ids. */

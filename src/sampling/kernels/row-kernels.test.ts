@@ -86,6 +86,17 @@ describe("against plain JavaScript", () => {
   });
 });
 
+test("weights of the row as it is sum to the same bits as the sum alone", () => {
+  fc.assert(
+    fc.property(row, (values) => {
+      kernels.load(values);
+      const max = kernels.maximum();
+      fc.pre(Number.isFinite(max));
+      expect(kernels.weigh(max, 1)).toBe(kernels.sumOfExponentials(max));
+    }),
+  );
+});
+
 test("the mass that is wanted is reached among the weights between the bounds", () => {
   fc.assert(
     fc.property(row, fc.double({ min: 0.01, max: 0.999, noNaN: true }), (values, share) => {

@@ -36,7 +36,7 @@ const idBytes = 4;
 const massBytes = 8;
 const lanes = 4;
 /** Weights are put into buckets by all but these last bits. */
-const bucketBits = 18;
+const bucketBits = 16;
 const floatBits = new Float32Array(1);
 const integerBits = new Int32Array(floatBits.buffer);
 

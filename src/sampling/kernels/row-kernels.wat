@@ -91,6 +91,17 @@
     (local.set $p (i32x4.add (local.get $p) (i32x4.shl (local.get $k) (i32.const 23))))
   ;)
 
+  ;; Four logits less the largest go to $x, and what that loses to rounding to $rest (Knuth's
+  ;; two-sum).
+  (; define difference
+        (local.set $x (f32x4.sub (local.get $four) (local.get $maxima)))
+        (local.set $rest (f32x4.sub (local.get $x) (local.get $four)))
+        (local.set $rest
+          (f32x4.sub
+            (f32x4.sub (local.get $four) (f32x4.sub (local.get $x) (local.get $rest)))
+            (f32x4.add (local.get $maxima) (local.get $rest))))
+  ;)
+
   ;; Adds the four numbers in $p to the float64 sums in $low and $high.
   (; define accumulate
     (local.set $low (f64x2.add (local.get $low) (f64x2.promote_low_f32x4 (local.get $p))))
@@ -101,9 +112,9 @@
             (local.get $p) (local.get $p)))))
   ;)
 
-  ;; Sum of e^(logit - max) over `count` logits (a multiple of 4), max the largest of them. What the
-  ;; difference loses to rounding is carried along (Knuth's two-sum), and the sum is float64: so the
-  ;; likeliest token counts exactly 1, and a logprob near zero keeps its digits.
+  ;; Sum of e^(logit - max) over `count` logits (a multiple of 4), max the largest of them. The sum
+  ;; is float64 and the rest of each difference is carried along: so the likeliest token counts
+  ;; exactly 1, and a logprob near zero keeps its digits.
   (func (export "sumOfExponentials")
     (param $at i32) (param $count i32) (param $max f32) (result f64)
     (local $end i32) (local $four v128) (local $maxima v128) (local $low v128) (local $high v128)
@@ -114,12 +125,7 @@
       (loop $next
         (br_if $done (i32.ge_u (local.get $at) (local.get $end)))
         (local.set $four (v128.load (local.get $at)))
-        (local.set $x (f32x4.sub (local.get $four) (local.get $maxima)))
-        (local.set $rest (f32x4.sub (local.get $x) (local.get $four)))
-        (local.set $rest
-          (f32x4.sub
-            (f32x4.sub (local.get $four) (f32x4.sub (local.get $x) (local.get $rest)))
-            (f32x4.add (local.get $maxima) (local.get $rest))))
+        (; use difference ;)
         (; use exponential ;)
         (; use accumulate ;)
         (local.set $at (i32.add (local.get $at) (i32.const 16)))
@@ -127,11 +133,13 @@
     (local.set $low (f64x2.add (local.get $low) (local.get $high)))
     (f64.add (f64x2.extract_lane 0 (local.get $low)) (f64x2.extract_lane 1 (local.get $low))))
 
-  ;; Writes e^((logit - max) * scale) for `count` logits (a multiple of 4) and gives their sum.
+  ;; Writes e^((logit - max) * scale) for `count` logits (a multiple of 4) and gives their sum; with
+  ;; scale 1 the very number that sumOfExponentials gives.
   (func (export "weigh")
     (param $at i32) (param $count i32) (param $max f32) (param $scale f32) (param $weights i32)
     (result f64)
-    (local $end i32) (local $maxima v128) (local $scales v128) (local $low v128) (local $high v128)
+    (local $end i32) (local $four v128) (local $maxima v128) (local $scales v128)
+    (local $low v128) (local $high v128)
     (local $x v128) (local $rest v128) (local $k v128) (local $r v128) (local $p v128)
     (local.set $maxima (f32x4.splat (local.get $max)))
     (local.set $scales (f32x4.splat (local.get $scale)))
@@ -139,10 +147,10 @@
     (block $done
       (loop $next
         (br_if $done (i32.ge_u (local.get $at) (local.get $end)))
-        (local.set $x
-          (f32x4.mul (local.get $scales)
-            (f32x4.sub (v128.load (local.get $at)) (local.get $maxima))))
-        (local.set $rest (v128.const f32x4 0 0 0 0))
+        (local.set $four (v128.load (local.get $at)))
+        (; use difference ;)
+        (local.set $x (f32x4.mul (local.get $scales) (local.get $x)))
+        (local.set $rest (f32x4.mul (local.get $scales) (local.get $rest)))
         (; use exponential ;)
         (v128.store (local.get $weights) (local.get $p))
         (; use accumulate ;)
@@ -153,7 +161,7 @@
     (f64.add (f64x2.extract_lane 0 (local.get $low)) (f64x2.extract_lane 1 (local.get $low))))
 
   ;; Adds each weight to the mass (f64) of its bucket; weights below `floor` to that of `floor`. A
-  ;; bucket is a range of float32 bit patterns that agree in all but their last 18 bits: 32 buckets
+  ;; bucket is a range of float32 bit patterns that agree in all but their last 16 bits: 128 buckets
   ;; between a number and its double. `first` is the pattern of `floor` without those bits. There
   ;; is no branch, since which weights matter cannot be foretold.
   (func (export "histogram")
@@ -170,7 +178,7 @@
             (i32.shl
               (i32.shr_u
                 (i32.reinterpret_f32 (f32.max (local.get $weight) (local.get $floor)))
-                (i32.const 18))
+                (i32.const 16))
               (i32.const 3))))
         (f64.store (local.get $bucket)
           (f64.add (f64.load (local.get $bucket)) (f64.promote_f32 (local.get $weight))))
