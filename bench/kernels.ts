@@ -1,9 +1,10 @@
 /**
- * What choosing a token costs, on rows of a model after prompts of random tokens, beside a step of
- * 16 sequences: microseconds for each way, the fastest of several passes.
+ * What choosing a token costs, on rows of a model after texts of all kinds, beside a step of 16
+ * sequences: microseconds for each way, the fastest of several passes.
  *
  *   node bench/kernels.ts [MODEL]   (the default model)
  */
+import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { readGgufHeader } from "../src/llama/gguf-header.ts";
@@ -11,6 +12,7 @@ import { openLibrary } from "../src/llama/library.ts";
 import { LlamaBackend } from "../src/llama/llama-backend.ts";
 import { Model } from "../src/llama/model.ts";
 import { planNumerics } from "../src/llama/numerics.ts";
+import { tokenize } from "../src/llama/tokenizer.ts";
 import { ensureDefaultModel } from "../src/models/served-model.ts";
 import { Sampler, type SamplerParameters } from "../src/sampling/sampler.ts";
 import { scoreToken } from "../src/sampling/score.ts";
@@ -18,6 +20,7 @@ import { plainSampling } from "../src/sampling/testing/plain-sampling.ts";
 
 const passes = 30;
 const sequences = 16;
+const prompts = new URL("../test/truth/prompts.json", import.meta.url);
 const cache = process.env.COMPLETIONIST_CACHE ?? join(homedir(), ".cache", "completionist");
 const path = process.argv[2] ?? (await ensureDefaultModel({ cache })).path;
 const { rows, stepMs } = rowsOfModel();
@@ -65,26 +68,37 @@ function both(parameters: Partial<SamplerParameters>): (row: Float32Array) => un
   };
 }
 
-/** Logits after 16 prompts of random tokens, and what a step of all of them takes at its fastest. */
+/** Logits after 16 texts, and what a step of as many sequences takes at its fastest. */
 function rowsOfModel(): { rows: Float32Array[]; stepMs: number } {
   const numerics = planNumerics("reproducible", readGgufHeader(path).matrixTypes);
   const { repackWeights } = numerics;
   const model = Model.load(openLibrary({ silent: true }), { path, repackWeights });
   const shape = { contextLength: 256, slots: sequences, threads: 1 };
   const backend = new LlamaBackend({ model, numerics, ...shape });
+  const texts = JSON.parse(readFileSync(prompts, "utf8")) as { text: string }[];
   const all: Float32Array[] = [];
   let stepMs = Number.POSITIVE_INFINITY;
-  for (let position = 0; position < 40; position++) {
+  for (let sequence = 0; sequence < sequences; sequence++) {
+    const tokens = tokenize(model, texts[sequence]?.text ?? "", {
+      addSpecial: true,
+      parseSpecial: false,
+    });
+    const last = tokens.length - 1;
+    backend.decode(
+      tokens.map((token, position) => ({ token, position, sequence, logits: position === last })),
+    );
+    all.push(Float32Array.from(backend.logits(last)));
+    backend.trimSequence(sequence, 0);
+  }
+  for (let position = 0; position < 20; position++) {
     const startMs = performance.now();
     backend.decode(
       Array.from({ length: sequences }, (_, sequence) => {
-        const token = 500 + ((sequence * 977 + position * 7919) % 40_000);
-        return { token, position, sequence, logits: true };
+        return { token: 500 + sequence * 977, position, sequence, logits: true };
       }),
     );
     stepMs = Math.min(stepMs, performance.now() - startMs);
   }
-  for (let row = 0; row < sequences; row++) all.push(Float32Array.from(backend.logits(row)));
   backend.close();
   model.free();
   return { rows: all, stepMs };

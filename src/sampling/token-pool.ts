@@ -9,6 +9,23 @@ import type { RowSum } from "./score.ts";
 
 /** Rounding of sums must not add a token to a nucleus that is reached exactly. */
 const massTolerance = 1e-12;
+/** Weights from which on tokens are tried as the whole nucleus, and how many of them are few. */
+const nearlyLikeliest = [2 ** -5, 2 ** -8, 2 ** -11];
+const fewTokensMax = 256;
+
+/** Tokens among which a share is reached, and the weight of all likelier ones. */
+interface Reached {
+  readonly members: readonly number[];
+  readonly before: number;
+}
+
+/** Equals by lower id. */
+function likeliestFirst(ids: Uint32Array): number[] {
+  const { values } = rowKernels;
+  const members = Array.from(ids);
+  return members.sort((left, right) => (values[right] as number) - (values[left] as number));
+}
+
 const nothingCut: Cut = { value: Number.NEGATIVE_INFINITY, ties: 0 };
 
 export class TokenPool {
@@ -48,6 +65,13 @@ export class TokenPool {
   /** Keeps the `count` likeliest; at a tie the lower ids. */
   keepTop(count: number): void {
     if (count >= this.#size) return;
+    for (const least of nearlyLikeliest) {
+      const members = rowKernels.select(least);
+      if (members.length > fewTokensMax) break;
+      if (members.length < count) continue;
+      this.#take(Uint32Array.from(likeliestFirst(members).slice(0, count)).sort());
+      return;
+    }
     this.#compact(weightMin);
     if (count < this.#size) this.#keep(findCut(this.#values, undefined, this.#size, count));
   }
@@ -59,15 +83,12 @@ export class TokenPool {
       this.#keep(findCut(this.#values, this.#weights, this.#size, limit));
       return;
     }
-    const reach = rowKernels.reach(limit);
-    if (reach === undefined) return;
-    // Among these the share is reached: largest first, equals by lower id.
+    const reached = this.#reachOfFew(limit) ?? this.#reachOfAll(limit);
+    if (reached === undefined) return;
     const { values, weights } = rowKernels;
-    const members = Array.from(rowKernels.select(reach.lower, reach.upper));
-    members.sort((left, right) => (values[right] as number) - (values[left] as number));
-    let total = reach.before;
+    let total = reached.before;
     let cut = nothingCut;
-    for (const id of members) {
+    for (const id of reached.members) {
       const value = values[id] as number;
       cut = { value, ties: value === cut.value ? cut.ties + 1 : 1 };
       total += weights[id] as number;
@@ -75,6 +96,25 @@ export class TokenPool {
     }
     this.#cut = cut;
     this.#total = total;
+  }
+
+  /** The share among the few tokens that are nearly as likely as the likeliest; in most texts it is. */
+  #reachOfFew(limit: number): Reached | undefined {
+    for (const least of nearlyLikeliest) {
+      const members = rowKernels.select(least);
+      if (members.length > fewTokensMax) return undefined;
+      let total = 0;
+      for (const id of members) total += rowKernels.weights[id] as number;
+      if (total >= limit) return { members: likeliestFirst(members), before: 0 };
+    }
+    return undefined;
+  }
+
+  #reachOfAll(limit: number): Reached | undefined {
+    const reach = rowKernels.reach(limit);
+    if (reach === undefined) return undefined;
+    const members = likeliestFirst(rowKernels.select(reach.lower, reach.upper));
+    return { members, before: reach.before };
   }
 
   /** Keeps tokens that weigh at least this much, where the likeliest weighs 1. */
@@ -107,7 +147,12 @@ export class TokenPool {
   /** Moves the tokens that weigh at least this much into the pool's own memory. */
   #compact(least: number): void {
     if (this.#isCompact) return;
-    const selected = rowKernels.select(least);
+    this.#take(rowKernels.select(least));
+    if (this.#cut !== nothingCut) this.#keep(this.#cut);
+  }
+
+  /** Makes these tokens of the row, in the order of ids, all that the pool holds. */
+  #take(selected: Uint32Array): void {
     this.#reserve(selected.length);
     const { values, weights } = rowKernels;
     for (let index = 0; index < selected.length; index += 1) {
@@ -118,7 +163,6 @@ export class TokenPool {
     }
     this.#isCompact = true;
     this.#resize(selected.length);
-    if (this.#cut !== nothingCut) this.#keep(this.#cut);
   }
 
   #keep(cut: Cut): void {
