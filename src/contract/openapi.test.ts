@@ -1,3 +1,4 @@
+import { Validator } from "@seriousme/openapi-schema-validator";
 import { describe, expect, test } from "vitest";
 import { limitsProfiles } from "./limits.ts";
 import { openApiDocument } from "./openapi.ts";
@@ -16,6 +17,14 @@ describe("the OpenAPI document", () => {
       info: { version: "1.2.3" },
       servers: [{ url: "/llm" }],
     });
+  });
+
+  test.each(["openai", "extended"] as const)("%s: is valid by the specification", async (name) => {
+    const { valid, errors } = await new Validator().validate(document(name));
+    expect(errors ?? []).toEqual([]);
+    expect(valid).toBe(true);
+    const broken = { ...document(name), paths: { "no-slash": {} } };
+    expect((await new Validator().validate(broken)).valid).toBe(false);
   });
 
   test("follows the limits in force", () => {
