@@ -32,26 +32,43 @@ export async function* rankedChoices(
   events: AsyncIterable<EngineEvent>,
   request: CompletionRequest,
 ): AsyncGenerator<ChoiceEvent> {
-  const texts: TextReleased[][] = Array.from({ length: request.bestOf }, () => []);
-  const finished: CandidateFinished[] = [];
+  const candidates = yield* collectCandidates(events);
+  const rank = ({ finished }: WholeCandidate) => finished.meanLogprob ?? Number.NEGATIVE_INFINITY;
+  // Equal ranks, and two of minus infinity, leave the order of the numbers.
+  candidates.sort((left, right) => rank(right) - rank(left) || 0);
+  yield* asChoices(candidates.slice(0, request.n));
+}
+
+/** All that a candidate released, and its end. */
+export interface WholeCandidate {
+  readonly texts: readonly TextReleased[];
+  readonly finished: CandidateFinished;
+}
+
+/** Awaits all candidates, in the order of their numbers; passes on what is not theirs. */
+export async function* collectCandidates(
+  events: AsyncIterable<EngineEvent>,
+): AsyncGenerator<ChoiceEvent, WholeCandidate[]> {
+  const texts = new Map<number, TextReleased[]>();
+  const candidates: WholeCandidate[] = [];
   for await (const event of events) {
-    if (event.kind === "finished") finished.push(event);
-    else if (event.kind !== "text") yield event;
-    else {
-      texts[event.candidate]?.push(event);
+    if (event.kind === "text") {
+      const released = texts.get(event.candidate);
+      if (released === undefined) texts.set(event.candidate, [event]);
+      else released.push(event);
       yield { kind: "counted", tokens: event.tokens.length };
-    }
+    } else if (event.kind === "finished") {
+      candidates.push({ texts: texts.get(event.candidate) ?? [], finished: event });
+    } else yield event;
   }
-  const rank = (event: CandidateFinished) => event.meanLogprob ?? Number.NEGATIVE_INFINITY;
-  finished.sort((left, right) => {
-    const difference = rank(right) - rank(left);
-    return Number.isNaN(difference) || difference === 0
-      ? left.candidate - right.candidate
-      : difference;
-  });
-  for (const [choice, end] of finished.slice(0, request.n).entries()) {
-    for (const event of texts[end.candidate] ?? []) yield { kind: "candidate", choice, event };
-    yield { kind: "candidate", choice, event: end };
+  return candidates.sort((left, right) => left.finished.candidate - right.finished.candidate);
+}
+
+/** Candidates as choices, the first as choice 0. */
+export function* asChoices(candidates: readonly WholeCandidate[]): Generator<ChoiceEvent> {
+  for (const [choice, { texts, finished }] of candidates.entries()) {
+    for (const event of texts) yield { kind: "candidate", choice, event };
+    yield { kind: "candidate", choice, event: finished };
   }
 }
 

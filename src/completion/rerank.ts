@@ -7,17 +7,15 @@
  *            generated, scored     scored by reading
  */
 import type { CompletionRequest } from "../contract/completion-request.ts";
-import type {
-  CandidateFinished,
-  Engine,
-  EngineEvent,
-  GeneratedToken,
-  Job,
-  TextReleased,
-} from "../engine/engine.ts";
-import type { ChoiceEvent } from "./candidates.ts";
+import type { Engine, EngineEvent, GeneratedToken, Job } from "../engine/engine.ts";
+import {
+  asChoices,
+  type ChoiceEvent,
+  collectCandidates,
+  type WholeCandidate,
+} from "./candidates.ts";
 
-/** Candidates drawn for each choice; they are all equal, so one will do, at temperature 0. */
+/** Candidates drawn for each choice; at temperature 0 they would all be equal, so it is one. */
 export const candidatesPerChoice = 4;
 /** Suffix tokens that are scored. */
 export const suffixTokensMax = 64;
@@ -38,45 +36,30 @@ export interface RerankOptions {
   readonly signal: AbortSignal;
 }
 
-interface Middle {
-  readonly texts: readonly TextReleased[];
-  readonly finished: CandidateFinished;
+interface Middle extends WholeCandidate {
+  /** Over the middle and the suffix after it. */
   readonly meanLogprob: number;
 }
 
+/** Candidates drawn for one prompt. */
 export function rerankCandidates(request: CompletionRequest): number {
   const greedy = request.temperature === 0 || request.topP === 0;
-  return greedy ? request.n : request.n * candidatesPerChoice;
+  const perChoice = greedy ? 1 : candidatesPerChoice;
+  return Math.max(request.bestOf, request.n * perChoice);
 }
 
 export async function* rerankedChoices(options: RerankOptions): AsyncGenerator<ChoiceEvent> {
   const { engine, request, signal } = options;
-  const candidates = Math.max(request.bestOf, rerankCandidates(request));
+  const candidates = rerankCandidates(request);
   const job: Job = { ...options.job, candidates, tokenLogprobs: true };
-  const texts: TextReleased[][] = Array.from({ length: candidates }, () => []);
-  const finished: CandidateFinished[] = [];
-  for await (const event of engine.run(job, signal)) {
-    if (event.kind === "finished") finished.push(event);
-    else if (event.kind !== "text") yield event;
-    else {
-      texts[event.candidate]?.push(event);
-      yield { kind: "counted", tokens: event.tokens.length };
-    }
-  }
-  finished.sort((left, right) => left.candidate - right.candidate);
-  const middles = finished.flatMap((end) => cuts(texts[end.candidate] ?? [], end));
-  const best = bestOfEach(await scoreMiddles(middles, options));
-  for (const [choice, middle] of best.slice(0, request.n).entries()) {
-    for (const event of middle.texts) yield { kind: "candidate", choice, event };
-    yield { kind: "candidate", choice, event: middle.finished };
-  }
+  const whole = yield* collectCandidates(engine.run(job, signal));
+  const best = bestOfEach(await scoreMiddles(whole.flatMap(cuts), options));
+  yield* asChoices(best.slice(0, request.n));
 }
 
-type Cut = Omit<Middle, "meanLogprob">;
-
 /** The candidate whole, and cut after each line and sentence in it. */
-function cuts(texts: readonly TextReleased[], finished: CandidateFinished): Cut[] {
-  const found: Cut[] = [];
+function cuts({ texts, finished }: WholeCandidate): WholeCandidate[] {
+  const found: WholeCandidate[] = [];
   let text = "";
   for (const [index, released] of texts.slice(0, -1).entries()) {
     text += released.text;
@@ -92,9 +75,12 @@ function cuts(texts: readonly TextReleased[], finished: CandidateFinished): Cut[
   return [...found, { texts, finished }];
 }
 
-async function scoreMiddles(middles: readonly Cut[], options: RerankOptions): Promise<Middle[]> {
+async function scoreMiddles(
+  middles: readonly WholeCandidate[],
+  options: RerankOptions,
+): Promise<Middle[]> {
   const scored: Middle[] = [];
-  const worker = async (entries: Iterator<[number, Cut]>) => {
+  const worker = async (entries: Iterator<[number, WholeCandidate]>) => {
     for (let next = entries.next(); next.done !== true; next = entries.next()) {
       const [index, middle] = next.value;
       scored[index] = { ...middle, meanLogprob: await meanLogprob(middle, options) };
@@ -106,7 +92,7 @@ async function scoreMiddles(middles: readonly Cut[], options: RerankOptions): Pr
 }
 
 /** Mean raw logprob over the middle's tokens and the suffix tokens after them. */
-async function meanLogprob(middle: Cut, options: RerankOptions): Promise<number> {
+async function meanLogprob(middle: WholeCandidate, options: RerankOptions): Promise<number> {
   const generated = middle.texts.flatMap(({ tokens }) => tokens);
   const own = generated.map(({ score }) => score?.logprob ?? 0);
   const suffix = await suffixLogprobs(generated, options);
