@@ -1,5 +1,6 @@
 /** The shapes that leave the server on POST /v1/completions, exactly as they are on the wire. */
 
+/** `stop`: the text ended, or a stop text came. `length`: `max_tokens` were generated. */
 export type FinishReason = "stop" | "length" | "content_filter";
 
 /**
@@ -27,6 +28,7 @@ export interface Usage {
   prompt_tokens: number;
   completion_tokens: number;
   total_tokens: number;
+  /** How many prompt tokens had been read for an earlier request and were not read again. */
   prompt_tokens_details: { cached_tokens: number };
   completion_tokens_details: { reasoning_tokens: number };
 }

@@ -4,20 +4,22 @@
  */
 import type { InfillTokens, Vocabulary } from "./engine.ts";
 
-export interface VocabularyData {
+type SharedMembers =
+  | "bos"
+  | "eos"
+  | "pad"
+  | "addsBos"
+  | "documentStart"
+  | "infill"
+  | "chatTemplate";
+
+export interface VocabularyData extends Pick<Vocabulary, SharedMembers> {
   /** The bytes of all tokens, one after the other. */
   readonly bytes: Uint8Array;
   /** Token `t` has the bytes from `offsets[t]` to `offsets[t + 1]`: one entry more than tokens. */
   readonly offsets: Uint32Array;
   /** One byte of `tokenFlag` bits for each token. */
   readonly flags: Uint8Array;
-  readonly bos: number | undefined;
-  readonly eos: number | undefined;
-  readonly pad: number | undefined;
-  readonly addsBos: boolean;
-  readonly documentStart: number;
-  readonly infill: InfillTokens | undefined;
-  readonly chatTemplate: string | undefined;
 }
 
 export const tokenFlag = { special: 1, endOfGeneration: 2 } as const;

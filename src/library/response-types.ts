@@ -1,7 +1,9 @@
 /** Answers as a program reads them, the same from the library and over HTTP. */
 
-/** `stop`: the text ended, or a stop text came. `length`: `max_tokens` were generated. */
-export type FinishReason = "stop" | "length" | "content_filter";
+import type { FinishReason, Usage } from "../contract/responses.ts";
+
+export type { FinishReason };
+export type CompletionUsage = Usage;
 
 /** Four arrays with one entry for each token. */
 export interface CompletionLogprobs {
@@ -22,15 +24,6 @@ export interface CompletionChoice {
   logprobs: CompletionLogprobs | null;
   /** null in the chunks of a stream, but for the last one of each choice. */
   finish_reason: FinishReason | null;
-}
-
-export interface CompletionUsage {
-  prompt_tokens: number;
-  completion_tokens: number;
-  total_tokens: number;
-  /** How many prompt tokens had been read for an earlier request and were not read again. */
-  prompt_tokens_details: { cached_tokens: number };
-  completion_tokens_details: { reasoning_tokens: number };
 }
 
 export interface CompletionResponse {

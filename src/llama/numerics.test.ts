@@ -20,11 +20,11 @@ describe("a numerics plan", () => {
     }
   });
 
-  test("the others do without flash attention and keep prompts apart", () => {
+  test("the others do without flash attention", () => {
     for (const mode of ["reproducible", "exact"] as const) {
       for (const matrixTypes of Object.values(types)) {
         const plan = planNumerics(mode, matrixTypes);
-        expect(plan).toMatchObject({ mode, flashAttention: "off", separatePrompts: true });
+        expect(plan).toMatchObject({ mode, flashAttention: "off" });
       }
     }
   });

@@ -20,8 +20,6 @@ export interface NumericsPlan {
    * it: one row alone takes another kernel than several.
    */
   readonly pairDecodeRows: boolean;
-  /** Prompt rows and decode rows go into separate calls; no prompt row is evaluated alone. */
-  readonly separatePrompts: boolean;
   /** Whether the cache made while generating may serve as a later prompt's prefix. */
   readonly reuseGenerated: boolean;
   /**
@@ -42,7 +40,6 @@ export function planNumerics(mode: NumericsMode, matrixTypes: ReadonlySet<string
       flashAttention: "auto",
       repackWeights: true,
       pairDecodeRows: false,
-      separatePrompts: false,
       reuseGenerated: true,
       outputRowsMin: 1,
     };
@@ -54,7 +51,6 @@ export function planNumerics(mode: NumericsMode, matrixTypes: ReadonlySet<string
     flashAttention: "off",
     repackWeights: types.length > 0 && types.every((type) => exactTypes.has(type)),
     pairDecodeRows: mode === "exact" || floats,
-    separatePrompts: true,
     reuseGenerated: mode === "exact",
     outputRowsMin: floats ? 2 : 1,
   };

@@ -13,15 +13,6 @@ export function countCodePoints(text: string): number {
   return count;
 }
 
-/** The UTF-16 index at which code point number `codePoint` begins; the length when past the end. */
-export function unitOffset(text: string, codePoint: number): number {
-  let index = 0;
-  for (let left = codePoint; left > 0 && index < text.length; left -= 1) {
-    index += isPairAt(text, index) ? 2 : 1;
-  }
-  return index;
-}
-
 function isPairAt(text: string, index: number): boolean {
   return isHighSurrogate(text.charCodeAt(index)) && isLowSurrogate(text.charCodeAt(index + 1));
 }

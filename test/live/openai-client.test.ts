@@ -1,5 +1,5 @@
 /** The official client against the default model, through the command that users start. */
-import OpenAI, { APIError, AuthenticationError, BadRequestError, NotFoundError } from "openai";
+import OpenAI, { APIError, BadRequestError, NotFoundError } from "openai";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type ServerProcess, startServer } from "../support/server-process.ts";
 
@@ -166,7 +166,6 @@ describe("errors are the client's own classes", () => {
     const other = new OpenAI({ baseURL: `${server.url}/v1`, apiKey: "anything", maxRetries: 0 });
     const call = other.models.list();
     await expect(call).resolves.toBeDefined();
-    await expect(call).resolves.not.toBeInstanceOf(AuthenticationError);
   });
 });
 
