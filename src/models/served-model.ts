@@ -74,7 +74,7 @@ async function convertFetched(
 ): Promise<ServedModelFile> {
   const { report } = context;
   report.line(
-    `Converting it to ${model.servedType} once: as good, and read about twice as fast. The original ` +
+    `Converting it to ${model.servedType} once: as good, and read more than twice as fast. The original ` +
       "stays beside it.",
   );
   try {
