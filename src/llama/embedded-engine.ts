@@ -37,8 +37,11 @@ const deathsMax = 5;
 /** A process that lived this long was healthy: its death starts the count anew. */
 const healthyMs = 60_000;
 const defaultPrefixCacheBytesMax = 1024 ** 3;
-/** How often one request is given to an engine process that then dies without a word about it. */
-const attemptsMax = 3;
+/**
+ * How often one request is given to an engine process that then dies without a word about it. Not
+ * more: it may be the request that kills it.
+ */
+const attemptsMax = 2;
 const backoffMsMin = 500;
 const backoffMsMax = 30_000;
 
