@@ -192,7 +192,9 @@ function bytesOf(text: string): unknown {
 }
 
 /** Bytes, written as a number or with a unit (`16MB`; units are powers of 1,024). */
-export function sizeSetting(description: NumberDescription<number>): Setting<number> {
+export function sizeSetting<Value extends number | undefined>(
+  description: NumberDescription<Value>,
+): Setting<number | Exclude<Value, number>> {
   return {
     flag: "value",
     placeholder: description.placeholder,
@@ -202,9 +204,11 @@ export function sizeSetting(description: NumberDescription<number>): Setting<num
       z.int().min(description.min).max(description.max),
     ) as z.ZodType<number>,
     expected: `a size such as 16MB, from ${description.min} to ${description.max} bytes`,
-    ...defaultOf(description),
+    ...defaultOf<number | Exclude<Value, number>>(
+      description as Description<number | Exclude<Value, number>>,
+    ),
     fromText: bytesOf,
-  };
+  } as Setting<number | Exclude<Value, number>>;
 }
 
 /** Anything that only the configuration file can say. */
