@@ -14,6 +14,8 @@ import { commonPrefix, Slot } from "./slot.ts";
 
 /** Copying a sequence costs about as much as reading this many tokens: fewer are read again. */
 export const copyTokensMin = 32;
+/** Of the idle sequences, how many of the longest unused ones may be given away for density. */
+const victimShare = 1 / 2;
 /** Memory that a kept score takes beside its token, roughly: an object and its alternatives. */
 const scoreBytes = 64;
 const alternativeBytes = 48;
@@ -160,13 +162,24 @@ export class SequenceCache {
     return slot;
   }
 
-  /** An empty slot, the lowest first so that used ones lie dense; else the longest unused. */
+  /**
+   * An empty slot, else one of those that were not used for longest; among these the one that lies
+   * densest, since a call steps only runs of neighbouring sequences together.
+   */
   #victim(except?: Slot): Slot | undefined {
     const idle = this.slots.filter((slot) => !slot.busy && slot !== except);
-    const empty = idle.find((slot) => slot.isEmpty);
-    if (empty !== undefined) return empty;
-    return idle.reduce<Slot | undefined>(
-      (oldest, slot) => (oldest === undefined || slot.lastUse < oldest.lastUse ? slot : oldest),
+    const empty = idle.filter((slot) => slot.isEmpty);
+    if (empty.length > 0) return this.#densest(empty);
+    const oldest = idle.toSorted((left, right) => left.lastUse - right.lastUse);
+    return this.#densest(oldest.slice(0, Math.ceil(oldest.length * victimShare)));
+  }
+
+  /** The first of those with most busy neighbours. */
+  #densest(slots: readonly Slot[]): Slot | undefined {
+    const neighbours = ({ id }: Slot): number =>
+      [id - 1, id + 1].filter((other) => this.slots[other]?.busy).length;
+    return slots.reduce<Slot | undefined>(
+      (best, slot) => (best === undefined || neighbours(slot) > neighbours(best) ? slot : best),
       undefined,
     );
   }
