@@ -3,6 +3,7 @@ import { ConfigurationError } from "../config/configuration-error.ts";
 import type { Configuration } from "../config/settings.ts";
 import type { Engine } from "../engine/engine.ts";
 import { legacyAliases, ModelCatalog } from "../models/catalog.ts";
+import { alwaysLoaded } from "../models/model-lease.ts";
 
 export type CatalogSettings = Pick<
   Configuration,
@@ -35,8 +36,10 @@ export function createCatalog(
   model: { readonly id: string; readonly engine: Engine; readonly created: number },
 ): ModelCatalog {
   const aliases = aliasesOf(settings, model.id);
+  const { id, created, engine } = model;
+  const insertion = settings.models[id]?.insertion ?? settings.insertion;
   return new ModelCatalog({
-    models: [{ ...model, insertion: settings.models[model.id]?.insertion ?? settings.insertion }],
+    models: [alwaysLoaded({ id, created, insertion }, engine)],
     aliases,
     defaultModel: defaultModelOf(settings, model.id, aliases),
   });

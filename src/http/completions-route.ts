@@ -5,6 +5,9 @@ import type { CompletionRun } from "../completion/completion-run.ts";
 import type { CompletionRequest } from "../contract/completion-request.ts";
 import { parseCompletionRequest, readModelName } from "../contract/parse-request.ts";
 import { writeResponse } from "../contract/write-json.ts";
+import type { Engine } from "../engine/engine.ts";
+import type { ServedModel } from "../models/catalog.ts";
+import { useModel } from "../models/model-lease.ts";
 import type { CompletionMeter } from "../observe/completion-metrics.ts";
 import { ClientLeft } from "./active-requests.ts";
 import { callerOf } from "./caller.ts";
@@ -17,6 +20,7 @@ import { readJsonBody } from "./json-body.ts";
 import { meterPart } from "./metrics-route.ts";
 import { finishHeaders, headerText, ignoredHeader, seenMs, sendJson } from "./response-headers.ts";
 import type { ServerContext } from "./server-context.ts";
+import { whileWanted } from "./while-wanted.ts";
 
 /** Everything about one request that is under way. */
 interface Exchange {
@@ -37,28 +41,34 @@ export async function answerCompletion(
   reply: FastifyReply,
   modelInPath?: string,
 ): Promise<unknown> {
-  const signal = context.active.signalFor(reply.raw);
-  try {
-    const exchange = await startExchange(context, http, reply, signal, modelInPath);
-    try {
-      return await (exchange.request.stream ? stream(exchange) : respond(exchange));
-    } finally {
-      exchange.meter.end();
-    }
-  } catch (error) {
-    if (signal.reason instanceof ClientLeft) return dropReply(reply);
-    // An aborted run may fail in any way; why it was aborted is what the client should read.
-    throw signal.aborted ? signal.reason : error;
-  }
+  return whileWanted(context.active, reply, async (signal) => {
+    const call = readCall(context, http, reply, modelInPath);
+    // The model stays in memory until the run has ended, however it ends.
+    return await useModel(call.model, signal, async (engine) => {
+      const exchange = await startExchange({ context, http, reply, ...call, engine, signal });
+      try {
+        return await (exchange.request.stream ? stream(exchange) : respond(exchange));
+      } finally {
+        exchange.meter.end();
+      }
+    });
+  });
 }
 
-async function startExchange(
+/** What a request asks of which model. */
+interface CompletionCall {
+  /** As the client named it, if it did. */
+  readonly name: string | undefined;
+  readonly model: ServedModel;
+  readonly request: CompletionRequest;
+}
+
+function readCall(
   context: ServerContext,
   http: FastifyRequest,
   reply: FastifyReply,
-  signal: AbortSignal,
   modelInPath: string | undefined,
-): Promise<Exchange> {
+): CompletionCall {
   const body = readJsonBody(http);
   const name = modelInPath ?? readModelName(body);
   const model = context.catalog.resolve(name);
@@ -69,7 +79,21 @@ async function startExchange(
     context.metrics.requests.ignored(request.ignoredParameters);
     reply.header("x-ignored-params", ignoredHeader(request.ignoredParameters));
   }
-  const run = await context.startCompletion(request, model, signal, callerOf(http));
+  return { name, model, request };
+}
+
+interface LoadedCall extends CompletionCall {
+  readonly context: ServerContext;
+  readonly http: FastifyRequest;
+  readonly reply: FastifyReply;
+  readonly engine: Engine;
+  readonly signal: AbortSignal;
+}
+
+async function startExchange(call: LoadedCall): Promise<Exchange> {
+  const { context, http, reply, name, model, request, engine, signal } = call;
+  const leased = { engine, insertion: model.insertion };
+  const run = await context.startCompletion(request, leased, signal, callerOf(http));
   reply.header("openai-model", headerText(run.artifact));
   const envelope: Envelope = {
     id: newCompletionId(),
@@ -131,11 +155,4 @@ async function failStream(exchange: Exchange, events: EventStream, thrown: unkno
   logUnexpected(error, http.id, context.log);
   context.metrics.requests.error(error.errorName);
   await events.send(JSON.stringify(error.body()));
-}
-
-/** Nobody is there to read an answer. */
-function dropReply(reply: FastifyReply): FastifyReply {
-  reply.hijack();
-  reply.raw.destroy();
-  return reply;
 }

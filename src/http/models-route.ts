@@ -40,7 +40,7 @@ function modelEntry(
     object: "model",
     created: model.created,
     owned_by: "completionist",
-    max_model_len: model.engine.describe().contextLength,
+    max_model_len: model.contextLength,
     limits: describeLimits(limits),
   };
 }

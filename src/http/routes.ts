@@ -17,6 +17,7 @@ import {
 import { sendJson } from "./response-headers.ts";
 import type { ServerContext } from "./server-context.ts";
 import { detokenize, tokenize, tokenizerInfo } from "./tokens-route.ts";
+import { whileWanted } from "./while-wanted.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
@@ -66,12 +67,29 @@ function routesOf(context: ServerContext): Record<string, Methods> {
         throw isEngine ? refuseMethod(request, reply, "GET, HEAD") : unknownUrl(request);
       },
     },
-    "/tokenize": { POST: (request) => tokenize(context, readJsonBody(request)) },
-    "/detokenize": { POST: (request) => detokenize(context, readJsonBody(request)) },
-    "/tokenizer_info": { GET: (request) => tokenizerInfo(context, queryModel(request)) },
+    ...tokenRoutes(context),
     "/health": { GET: (_, reply) => health(context, reply), open: true },
     "/openapi.json": { GET: () => openApi, open: true },
     ...(metrics === "off" ? {} : { "/metrics": metricsRoute(context) }),
+  };
+}
+
+/** They may have to load a model, and stop waiting for it when the client leaves. */
+function tokenRoutes(context: ServerContext): Record<string, Methods> {
+  type Work = (request: FastifyRequest, signal: AbortSignal) => Promise<object>;
+  const wanted =
+    (work: Work): Handler =>
+    (request, reply) =>
+      whileWanted(context.active, reply, (signal) => work(request, signal));
+  const byBody = (
+    work: (context: ServerContext, body: unknown, signal: AbortSignal) => Promise<object>,
+  ) => wanted((request, signal) => work(context, readJsonBody(request), signal));
+  return {
+    "/tokenize": { POST: byBody(tokenize) },
+    "/detokenize": { POST: byBody(detokenize) },
+    "/tokenizer_info": {
+      GET: wanted((request, signal) => tokenizerInfo(context, queryModel(request), signal)),
+    },
   };
 }
 

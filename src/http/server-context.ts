@@ -1,8 +1,9 @@
 /** What the routes of one server share. */
 import type { CompletionRun } from "../completion/completion-run.ts";
+import type { CompletionModel } from "../completion/prompt-plan.ts";
 import type { CompletionRequest } from "../contract/completion-request.ts";
 import type { Caller } from "../engine/engine.ts";
-import type { ModelCatalog, ServedModel } from "../models/catalog.ts";
+import type { ModelCatalog } from "../models/catalog.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import type { ActiveRequests } from "./active-requests.ts";
 import type { ServerLog, ServerOptions } from "./server-options.ts";
@@ -10,7 +11,7 @@ import type { ServerLog, ServerOptions } from "./server-options.ts";
 /** Validates what needs the model and starts; fails with an ApiError. */
 export type StartCompletion = (
   request: CompletionRequest,
-  model: ServedModel,
+  model: CompletionModel,
   signal: AbortSignal,
   caller: Caller,
 ) => Promise<CompletionRun>;

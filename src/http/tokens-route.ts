@@ -10,12 +10,13 @@ import {
 } from "../contract/side-schemas.ts";
 import type { Vocabulary } from "../engine/engine.ts";
 import type { ModelCatalog } from "../models/catalog.ts";
+import { useModel } from "../models/model-lease.ts";
 import { renderToken } from "../text/render-token.ts";
 
-/** The part of a server's context that these routes need; the library has it too. */
 /** Some texts take time that grows with the square of their length. */
 export const tokenizedCharactersMax = 1_000_000;
 
+/** The part of a server's context that these routes need; the library has it too. */
 export interface TokensContext {
   readonly catalog: ModelCatalog;
   readonly options: { readonly limits: Limits };
@@ -29,8 +30,12 @@ export interface TokenizeAnswer {
 }
 
 /** Text that names special tokens becomes those tokens, as it does in a prompt. */
-export async function tokenize(context: TokensContext, body: unknown): Promise<TokenizeAnswer> {
-  const { engine } = context.catalog.resolve(readModelName(body));
+export async function tokenize(
+  context: TokensContext,
+  body: unknown,
+  signal: AbortSignal,
+): Promise<TokenizeAnswer> {
+  const model = context.catalog.resolve(readModelName(body));
   const request = parseSideRequest(tokenizeRequestSchema, body, context.options.limits);
   const { length } = request.prompt;
   if (length > tokenizedCharactersMax) {
@@ -38,8 +43,10 @@ export async function tokenize(context: TokensContext, body: unknown): Promise<T
     throw new ApiError("invalidValue", { param: "prompt", reason });
   }
   const addSpecial = request.add_special_tokens;
-  const tokens = await engine.tokenize(request.prompt, { addSpecial, parseSpecial: true });
-  const { contextLength, vocabulary } = engine.describe();
+  const { tokens, contextLength, vocabulary } = await useModel(model, signal, async (engine) => {
+    const options = { addSpecial, parseSpecial: true };
+    return { tokens: await engine.tokenize(request.prompt, options), ...engine.describe() };
+  });
   const texts = () => tokens.map((token) => renderToken(vocabulary.bytes(token)));
   return {
     count: tokens.length,
@@ -50,10 +57,14 @@ export async function tokenize(context: TokensContext, body: unknown): Promise<T
 }
 
 /** Bytes that are no UTF-8 in the end become replacement characters. */
-export function detokenize(context: TokensContext, body: unknown): { readonly prompt: string } {
-  const { engine } = context.catalog.resolve(readModelName(body));
+export async function detokenize(
+  context: TokensContext,
+  body: unknown,
+  signal: AbortSignal,
+): Promise<{ readonly prompt: string }> {
+  const model = context.catalog.resolve(readModelName(body));
   const { tokens } = parseSideRequest(detokenizeRequestSchema, body, context.options.limits);
-  const { vocabulary } = engine.describe();
+  const { vocabulary } = await useModel(model, signal, (engine) => engine.describe());
   const max = vocabulary.size - 1;
   for (const token of tokens) {
     if (token < 0 || token > max)
@@ -64,9 +75,14 @@ export function detokenize(context: TokensContext, body: unknown): { readonly pr
 }
 
 /** `model` is the query's, or undefined for the default model. */
-export function tokenizerInfo(context: TokensContext, model: string | undefined): object {
-  const { engine } = context.catalog.resolve(model);
-  const { vocabulary, contextLength } = engine.describe();
+export async function tokenizerInfo(
+  context: TokensContext,
+  name: string | undefined,
+  signal: AbortSignal,
+): Promise<object> {
+  const model = context.catalog.resolve(name);
+  const description = await useModel(model, signal, (engine) => engine.describe());
+  const { vocabulary, contextLength } = description;
   const text = (token: number | undefined) => specialText(vocabulary, token);
   return {
     tokenizer_class: "completionist",

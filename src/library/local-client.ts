@@ -11,6 +11,7 @@ import { endedEarly, foldParts } from "../http/fold-parts.ts";
 import { newCompletionId } from "../http/identifiers.ts";
 import { detokenize, type TokensContext, tokenize } from "../http/tokens-route.ts";
 import type { ModelCatalog } from "../models/catalog.ts";
+import type { ModelLease } from "../models/model-lease.ts";
 import {
   type CallOptions,
   ClientClosedError,
@@ -37,6 +38,7 @@ interface Call {
   readonly request: CompletionRequest;
   readonly run: CompletionRun;
   readonly envelope: Envelope;
+  readonly lease: ModelLease;
 }
 
 export class LocalClient implements CompletionClient {
@@ -52,8 +54,8 @@ export class LocalClient implements CompletionClient {
 
   async create(request: CreateParameters, options?: CallOptions): Promise<CompletionResponse> {
     return untilAborted(this.#signal(options), async (signal) => {
-      const { run, envelope } = await this.#start(request, false, signal);
-      const { choices, usage } = await foldParts(run.parts);
+      const { run, envelope, lease } = await this.#start(request, false, signal);
+      const { choices, usage } = await foldParts(run.parts).finally(() => lease.release());
       // Through the writer, so that numbers and maps are those that a client of the server reads.
       return asWritten(writeResponse({ ...envelope, object: "text_completion", choices, usage }));
     });
@@ -64,8 +66,11 @@ export class LocalClient implements CompletionClient {
     options?: CallOptions,
   ): AsyncGenerator<CompletionChunk, void, void> {
     const signal = this.#signal(options);
+    let lease: ModelLease | undefined;
     try {
-      const { request: parsed, run, envelope } = await this.#start(request, true, signal);
+      const call = await this.#start(request, true, signal);
+      const { request: parsed, run, envelope } = call;
+      lease = call.lease;
       const writer = new ChunkWriter(envelope, parsed.streamOptions);
       let complete = false;
       for await (const part of run.parts) {
@@ -78,6 +83,8 @@ export class LocalClient implements CompletionClient {
     } catch (error) {
       // An aborted run may fail in any way; why it was aborted is what the caller should read.
       throw signal.aborted ? signal.reason : error;
+    } finally {
+      lease?.release();
     }
   }
 
@@ -88,16 +95,17 @@ export class LocalClient implements CompletionClient {
   }
 
   async tokenize(text: string, options: TokenizeOptions = {}): Promise<number[]> {
-    return untilAborted(this.#signal(options), async () => {
+    return untilAborted(this.#signal(options), async (signal) => {
       const { model, addSpecial = true } = options;
       const body = { model, prompt: text, add_special_tokens: addSpecial };
-      return [...(await tokenize(this.#tokens, body)).tokens];
+      return [...(await tokenize(this.#tokens, body, signal)).tokens];
     });
   }
 
   async detokenize(tokens: readonly number[], options: DetokenizeOptions = {}): Promise<string> {
-    return untilAborted(this.#signal(options), async () => {
-      return detokenize(this.#tokens, { model: options.model, tokens }).prompt;
+    return untilAborted(this.#signal(options), async (signal) => {
+      const body = { model: options.model, tokens };
+      return (await detokenize(this.#tokens, body, signal)).prompt;
     });
   }
 
@@ -126,14 +134,19 @@ export class LocalClient implements CompletionClient {
     const { catalog, limits, strict } = this.#parts;
     const model = catalog.resolve(name);
     const parsed = parseCompletionRequest({ ...body, stream }, { limits, strict });
-    const run = await startCompletion(parsed, model, signal);
+    const lease = await model.acquire(signal);
+    const leased = { engine: lease.engine, insertion: model.insertion };
+    const run = await startCompletion(parsed, leased, signal).catch((error: unknown) => {
+      lease.release();
+      throw error;
+    });
     const envelope: Envelope = {
       id: newCompletionId(),
       created: Math.floor(Date.now() / 1000),
       model: name ?? model.id,
       system_fingerprint: run.fingerprint,
     };
-    return { request: parsed, run, envelope };
+    return { request: parsed, run, envelope, lease };
   }
 }
 

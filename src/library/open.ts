@@ -3,6 +3,7 @@ import { checkSetting } from "../config/load.ts";
 import { limitsProfiles } from "../contract/limits.ts";
 import type { EmbeddedEngine } from "../llama/embedded-engine.ts";
 import { legacyAliases, ModelCatalog } from "../models/catalog.ts";
+import { alwaysLoaded } from "../models/model-lease.ts";
 import { openModel } from "../models/open-model.ts";
 import { createReport, silentReport } from "../models/progress.ts";
 import { createLog } from "../observe/log.ts";
@@ -122,7 +123,7 @@ class OpenedClient extends LocalClient implements OpenedModelClient {
     const created = Math.floor(Date.now() / 1000);
     const { insertion, limits, strict } = settings;
     const catalog = new ModelCatalog({
-      models: [{ id, created, engine, insertion }],
+      models: [alwaysLoaded({ id, created, insertion }, engine)],
       aliases: new Map(legacyAliases.map((alias) => [alias, id])),
       defaultModel: id,
     });

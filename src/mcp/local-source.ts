@@ -10,6 +10,7 @@ import { writeResponse } from "../contract/write-json.ts";
 import { foldParts } from "../http/fold-parts.ts";
 import { newCompletionId } from "../http/identifiers.ts";
 import type { ModelCatalog } from "../models/catalog.ts";
+import { useModel } from "../models/model-lease.ts";
 import { type Call, type CompletionSource, unlessAborted } from "./completion-source.ts";
 import type { JsonObject } from "./json.ts";
 
@@ -55,8 +56,12 @@ async function complete(
   const request = parseCompletionRequest(body, { limits, strict });
   const id = newCompletionId();
   const caller = { owner: call.owner, request: id, priority: "interactive" } as const;
-  const run = await startCompletion({ ...request, model: name }, model, call.signal, caller);
-  const { choices, usage } = await foldParts(reported(run.parts, request, call));
+  const { fingerprint, choices, usage } = await useModel(model, call.signal, async (engine) => {
+    const leased = { engine, insertion: model.insertion };
+    const run = await startCompletion({ ...request, model: name }, leased, call.signal, caller);
+    const folded = await foldParts(reported(run.parts, request, call));
+    return { fingerprint: run.fingerprint, ...folded };
+  });
   const response = writeResponse({
     id,
     object: "text_completion",
@@ -64,7 +69,7 @@ async function complete(
     model: name ?? model.id,
     choices,
     usage,
-    system_fingerprint: run.fingerprint,
+    system_fingerprint: fingerprint,
   });
   return JSON.parse(response) as JsonObject;
 }
@@ -88,7 +93,7 @@ function list({ catalog }: LocalModels): JsonObject {
     object: "model",
     created: model.created,
     owned_by: "completionist",
-    max_model_len: model.engine.describe().contextLength,
+    max_model_len: model.contextLength,
     limits: describeLimits(limits),
   }));
   return { object: "list", data };

@@ -1,18 +1,26 @@
-/** Which model names exist and which engine answers for each. */
+/** Which model names exist, and what is known about each without loading it. */
 import type { Insertion } from "../completion/insertion.ts";
 import { ApiError } from "../contract/errors.ts";
 import { shorten } from "../contract/shorten.ts";
-import type { Engine } from "../engine/engine.ts";
+import type { ModelLease } from "./model-lease.ts";
 
 export type { Insertion };
 
+/** A model that requests may name; whether it is in memory shows only in how long a lease takes. */
 export interface ServedModel {
   readonly id: string;
   /** Unix seconds. */
   readonly created: number;
-  readonly engine: Engine;
   /** How `suffix` is served: FIM tokens, reranking of candidates, or not at all. */
   readonly insertion: Insertion;
+  /** Tokens of one sequence, from the last load, or from file and settings before the first. */
+  readonly contextLength: number;
+  /**
+   * The model's engine for as long as the lease is held; loads the model when it has to. Release
+   * the lease in any case, or use `useModel`. Throws an ApiError (`modelFailed`, `overloaded`,
+   * `shuttingDown`), or the signal's reason when it was aborted.
+   */
+  acquire(signal: AbortSignal): Promise<ModelLease>;
 }
 
 /** Names of retired OpenAI models: they mean the default model unless configured away. */
@@ -42,7 +50,10 @@ export class ModelCatalog {
     this.#defaultModel = options.defaultModel;
   }
 
-  /** The model behind a name, an alias or, for undefined, the default. Throws an ApiError. */
+  /**
+   * The model behind a name, an alias or, for undefined, the default. Loads nothing. Names are only
+   * looked up here and never become paths. Throws an ApiError.
+   */
   resolve(name: string | undefined): ServedModel {
     const wanted = name ?? this.#defaultModel;
     if (wanted === undefined) throw new ApiError("missingModel");

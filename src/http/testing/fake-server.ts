@@ -5,6 +5,7 @@ import type { CompletionRequest } from "../../contract/completion-request.ts";
 import type { Choice, Logprobs, Usage } from "../../contract/responses.ts";
 import type { Engine, Vocabulary } from "../../engine/engine.ts";
 import { ModelCatalog, type ServedModel } from "../../models/catalog.ts";
+import { alwaysLoaded } from "../../models/model-lease.ts";
 import { createServer, type ServerParts } from "../server.ts";
 
 const endOfText = 256;
@@ -43,12 +44,8 @@ const engine: Engine = {
   close: async () => {},
 };
 
-const model = (id: string): ServedModel => ({
-  id,
-  created: 1_700_000_000,
-  engine,
-  insertion: { kind: "auto" },
-});
+const model = (id: string): ServedModel =>
+  alwaysLoaded({ id, created: 1_700_000_000, insertion: { kind: "auto" } }, engine);
 
 export const catalog = new ModelCatalog({
   models: [model("fake"), model("org/name")],
