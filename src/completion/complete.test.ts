@@ -255,3 +255,46 @@ test("when one prompt fails the others are abandoned", async () => {
   await new Promise((resolve) => setImmediate(resolve));
   expect(engine.abandoned).toBe(3);
 });
+
+describe("what a run may use at most, and what it used", () => {
+  const start = (body: Record<string, unknown>) => {
+    const model = { engine: engineFor(2, abc), insertion: { kind: "auto" as const } };
+    return startCompletion(requestOf(body), model, new AbortController().signal);
+  };
+
+  test.each([
+    [{ prompt: "xy", max_tokens: 5 }, 2, 5, 1],
+    [{ prompt: "xy", max_tokens: 5, n: 3 }, 2, 15, 3],
+    [{ prompt: "xy", max_tokens: 5, n: 2, best_of: 4 }, 2, 20, 4],
+    [{ prompt: ["xy", "z"], max_tokens: 5, n: 2 }, 3, 20, 4],
+    [{ prompt: "xy", max_tokens: 0, echo: true }, 2, 0, 1],
+    // Without infill tokens an insertion draws four candidates for each choice; greedy ones are equal.
+    [{ prompt: "xy", suffix: "z", max_tokens: 5, temperature: 1 }, 2, 20, 4],
+    [{ prompt: "xy", suffix: "z", max_tokens: 5, temperature: 0 }, 2, 5, 1],
+  ])("%j", async (body, promptTokens, completionTokensMax, candidates) => {
+    expect(await start(body)).toMatchObject({ promptTokens, completionTokensMax, candidates });
+  });
+
+  test("nothing is used before the prompt leaves the queue; then the prompt, then each token", async () => {
+    const run = await start({ prompt: "xy", max_tokens: 2, temperature: 0 });
+    const used: number[][] = [];
+    const note = () => {
+      const { prompt_tokens, completion_tokens } = run.used();
+      used.push([prompt_tokens, completion_tokens]);
+    };
+    note();
+    for await (const _ of run.parts) note();
+    expect(used.slice(0, 3)).toEqual([
+      [0, 0],
+      [2, 0],
+      [2, 1],
+    ]);
+    expect(used.at(-1)).toEqual([2, 2]);
+  });
+
+  test("candidates that are left out of a best_of count as they come", async () => {
+    const run = await start({ prompt: "xy", max_tokens: 2, best_of: 3, temperature: 0 });
+    for await (const part of run.parts) if (part.kind === "choice") break;
+    expect(run.used().completion_tokens).toBe(6);
+  });
+});

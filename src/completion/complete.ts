@@ -5,7 +5,6 @@
 import type { CompletionRequest } from "../contract/completion-request.ts";
 import type { Choice } from "../contract/responses.ts";
 import type { Caller, Vocabulary } from "../engine/engine.ts";
-import type { ChoiceEvent } from "./candidates.ts";
 import { ChoiceAssembler } from "./choice-assembler.ts";
 import type { CompletionPart, CompletionRun } from "./completion-run.ts";
 import { seedOf } from "./job.ts";
@@ -28,22 +27,36 @@ export async function startCompletion(
   const plans = await Promise.all(
     request.prompts.map((prompt) => planPrompt(prompt, { request, model, seed, caller })),
   );
-  return { artifact, fingerprint, parts: run(plans, request, vocabulary, signal) };
+  const usage = new UsageCounter();
+  for (const plan of plans) usage.promptTokens += plan.promptTokens;
+  const candidates = plans.reduce((sum, plan) => sum + plan.candidates, 0);
+  return {
+    artifact,
+    fingerprint,
+    promptTokens: usage.promptTokens,
+    completionTokensMax: candidates * request.maxTokens,
+    candidates,
+    used: () => usage.used(),
+    parts: run(plans, { request, vocabulary, usage, signal }),
+  };
+}
+
+interface RunOptions {
+  readonly request: CompletionRequest;
+  readonly vocabulary: Vocabulary;
+  readonly usage: UsageCounter;
+  readonly signal: AbortSignal;
 }
 
 async function* run(
   plans: readonly PromptPlan[],
-  request: CompletionRequest,
-  vocabulary: Vocabulary,
-  signal: AbortSignal,
+  { request, vocabulary, usage, signal }: RunOptions,
 ): AsyncGenerator<CompletionPart> {
   const ended = new AbortController();
   const either = AbortSignal.any([signal, ended.signal]);
-  const usage = new UsageCounter();
-  for (const plan of plans) usage.promptTokens += plan.promptTokens;
   const sources = plans.map((plan, index) => {
     const assemblers = newAssemblers(plan, index * request.n, request, vocabulary);
-    return promptParts(plan.choices(either), assemblers, usage);
+    return promptParts(plan, either, assemblers, usage);
   });
   let admitted = false;
   try {
@@ -73,13 +86,18 @@ function newAssemblers(
 }
 
 async function* promptParts(
-  events: AsyncIterable<ChoiceEvent>,
+  plan: PromptPlan,
+  signal: AbortSignal,
   assemblers: readonly ChoiceAssembler[],
   usage: UsageCounter,
 ): AsyncGenerator<Choice | "admitted"> {
-  for await (const event of events) {
-    if (event.kind === "admitted") yield "admitted";
-    else if (event.kind === "counted") usage.completionTokens += event.tokens;
+  let admitted = false;
+  for await (const event of plan.choices(signal)) {
+    if (event.kind === "admitted") {
+      if (!admitted) usage.admittedTokens += plan.promptTokens;
+      admitted = true;
+      yield "admitted";
+    } else if (event.kind === "counted") usage.completionTokens += event.tokens;
     else if (event.kind === "prompt") {
       usage.cachedTokens += event.cachedTokens;
       for (const assembler of assemblers) yield* assembler.echo(event.scores);

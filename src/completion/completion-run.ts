@@ -6,6 +6,17 @@ export interface CompletionRun {
   readonly artifact: string;
   /** For `system_fingerprint`. */
   readonly fingerprint: string;
+  /** Tokens of all prompts, each once: what usage will say. */
+  readonly promptTokens: number;
+  /** The most tokens that usage can count: max_tokens of every candidate that is really run. */
+  readonly completionTokensMax: number;
+  /** Candidates in all; those that reranking draws for an insertion count. */
+  readonly candidates: number;
+  /**
+   * What was used so far, also after a failure. Unlike in parts, a prompt counts only once it has
+   * left the queue.
+   */
+  readonly used: () => Usage;
   /**
    * The first part is `admitted`; until then a failure is still an HTTP error. Consume once.
    * Throws an ApiError when the engine fails, the signal's reason when it was aborted.

@@ -27,6 +27,8 @@ export interface PromptPlan {
   readonly prompt: PreparedPrompt;
   /** Tokens that usage counts as the prompt: what the engine reads. */
   readonly promptTokens: number;
+  /** Candidates that are run for it. */
+  readonly candidates: number;
   choices(signal: AbortSignal): AsyncIterable<ChoiceEvent>;
 }
 
@@ -43,14 +45,14 @@ export async function planPrompt(prompt: Prompt, options: PlanOptions): Promise<
   const tokens = infill ?? prepared.tokens;
   checkContext(tokens.length, request, engine.describe());
   const job = completionJob({ tokens, request, vocabulary, seed, caller });
-  const plan = { prompt: prepared, promptTokens: tokens.length };
+  const plan = { prompt: prepared, promptTokens: tokens.length, candidates: job.candidates };
   if (infill === undefined && request.maxTokens > 0) {
     checkRerankCandidates(request);
     const options = { addSpecial: false, parseSpecial: true };
     const suffix = await tokenizeStart(engine, request.suffix ?? "", options, suffixTokensMax);
     const choices = (signal: AbortSignal) =>
       rerankedChoices({ engine, request, job, suffix, signal });
-    return { ...plan, choices };
+    return { ...plan, candidates: rerankCandidates(request), choices };
   }
   const choices = (signal: AbortSignal) => {
     const events = engine.run(job, signal);

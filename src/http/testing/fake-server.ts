@@ -1,6 +1,6 @@
 /** A server over a fake engine and scripted completions, and the values its tests share. */
 import type { FastifyInstance } from "fastify";
-import type { CompletionPart } from "../../completion/completion-run.ts";
+import type { CompletionPart, CompletionRun } from "../../completion/completion-run.ts";
 import type { CompletionRequest } from "../../contract/completion-request.ts";
 import type { Choice, Logprobs, Usage } from "../../contract/responses.ts";
 import type { Engine, Vocabulary } from "../../engine/engine.ts";
@@ -80,13 +80,32 @@ export function fakeServer(
   return createServer({
     catalog,
     log: new RecordedLog(),
-    startCompletion: async (request, _, signal) => ({
-      artifact: "fake.Q8_0",
-      fingerprint: "fp_fake",
-      parts: script(request, signal),
-    }),
+    startCompletion: async (request, _, signal) => scriptedRun(request, script(request, signal)),
     ...parts,
   });
+}
+
+/** A run of a prompt of three tokens for each candidate; what is used is what the parts say. */
+export function scriptedRun(
+  request: CompletionRequest,
+  script: AsyncIterable<CompletionPart>,
+): CompletionRun {
+  let used = usage(0);
+  async function* parts() {
+    for await (const part of script) {
+      if (part.kind !== "admitted") used = part.usage;
+      yield part;
+    }
+  }
+  return {
+    artifact: "fake.Q8_0",
+    fingerprint: "fp_fake",
+    promptTokens: 3,
+    completionTokensMax: request.maxTokens * request.bestOf,
+    candidates: request.bestOf,
+    used: () => used,
+    parts: parts(),
+  };
 }
 
 export function usage(completionTokens: number): Usage {
