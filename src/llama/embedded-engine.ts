@@ -13,7 +13,8 @@ import type {
 import { TableVocabulary } from "../engine/vocabulary-table.ts";
 import { addCounts, type EngineStats, restingStats, zeroCounts } from "../observe/engine-stats.ts";
 import { EngineChild, type EngineLog } from "./engine-child.ts";
-import { fingerprintOf, hashFile } from "./fingerprint.ts";
+import { fingerprintOf, hashModelFiles } from "./fingerprint.ts";
+import { readGgufHeader } from "./gguf-header.ts";
 import type { LoadedModel, LoadOptions } from "./messages.ts";
 
 export interface EmbeddedEngineOptions extends Omit<LoadOptions, "prefixCacheBytesMax"> {
@@ -58,7 +59,7 @@ export async function startEmbeddedEngine(
   const stop = () => child.stop();
   signal?.addEventListener("abort", stop, { once: true });
   try {
-    const [model, modelHash] = await Promise.all([child.loaded(), hashFile(options.modelPath)]);
+    const [model, modelHash] = await Promise.all([child.loaded(), hashModel(options.modelPath)]);
     return new EmbeddedEngine(options, child, describe(options, model, modelHash));
   } catch (error) {
     child.stop();
@@ -66,6 +67,10 @@ export async function startEmbeddedEngine(
   } finally {
     signal?.removeEventListener("abort", stop);
   }
+}
+
+async function hashModel(path: string): Promise<string> {
+  return hashModelFiles(readGgufHeader(path).paths);
 }
 
 export class EmbeddedEngine implements Engine {

@@ -9,7 +9,7 @@ import { pipeline } from "node:stream/promises";
 import { samplingRevision } from "../sampling/revision.ts";
 
 export interface FingerprintParts {
-  /** SHA-256 of the model file, in hex. */
+  /** SHA-256 of the model's files, in hex. */
   readonly modelHash: string;
   readonly libraryVersion: string;
   readonly numerics: string;
@@ -22,9 +22,14 @@ export function fingerprintOf(parts: FingerprintParts): string {
   return `fp_${createHash("sha256").update(identity).digest("hex").slice(0, 12)}`;
 }
 
-/** SHA-256 of a file, in hex, read as a stream. */
-export async function hashFile(path: string): Promise<string> {
+/**
+ * SHA-256 of a model's files, in hex, read as streams. Of a split model it covers the bytes of all
+ * parts in their order.
+ */
+export async function hashModelFiles(paths: readonly string[]): Promise<string> {
   const hash = createHash("sha256");
-  await pipeline(createReadStream(path, { highWaterMark: 1 << 20 }), hash);
+  for (const path of paths) {
+    await pipeline(createReadStream(path, { highWaterMark: 1 << 20 }), hash, { end: false });
+  }
   return hash.digest("hex");
 }

@@ -176,23 +176,3 @@ describe("hostile headers end quickly and as damaged", () => {
     );
   });
 });
-
-describe("a split model", () => {
-  const part = (count: number): Uint8Array =>
-    encodeGguf({
-      ...small,
-      metadata: new Map([...small.metadata, ["split.count", { kind: "uint32", value: count }]]),
-    });
-
-  test("needs all of its parts", () => {
-    const first = fileOf(part(2), "big-00001-of-00002.gguf");
-    expect(problemOf(first).message).toContain("big-00002-of-00002.gguf is missing");
-    const second = fileOf(part(2), "big-00002-of-00002.gguf");
-    expect(readGgufHeader(first).splitParts).toBe(2);
-    expect(problemOf(second).message).toContain("name the first one");
-  });
-
-  test("needs a name that says which part it is", () => {
-    expect(problemOf(fileOf(part(3), "odd.gguf")).reason).toBe("damaged");
-  });
-});

@@ -61,7 +61,7 @@ export class Model {
    */
   static load(library: LlamaLibrary, options: ModelOptions): Model {
     const { path } = options;
-    const { architecture } = readGgufHeader(path);
+    const { architecture, paths } = readGgufHeader(path);
     const { functions } = library;
     const gpuLayers = options.gpuLayers ?? 0;
     const params = functions.llama_model_default_params();
@@ -71,7 +71,7 @@ export class Model {
     params.vocab_only = options.vocabularyOnly ?? false;
     const noDevices = new BigUint64Array(new ArrayBuffer(8));
     if (gpuLayers === 0) params.devices = koffi.address(noDevices);
-    const pointer = functions.llama_model_load_from_file(path, params);
+    const pointer = functions.llama_model_load_from_file(paths[0] ?? path, params);
     if (pointer === null) {
       throw new ModelFileError(
         "refused",

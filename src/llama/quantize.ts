@@ -36,18 +36,18 @@ export interface QuantizeOptions {
 }
 
 /**
- * Writes `from` as `to` with weights of the given type, from quantised files too. The same input
- * gives the same bytes. Throws a ModelFileError for a bad input, an Error for anything else.
+ * Writes `from` as `to` with weights of the given type, from quantised files too; a split model
+ * becomes one file. The same input gives the same bytes. Throws a ModelFileError for a bad input, an Error for anything else.
  */
 export function quantizeModel(library: LlamaLibrary, options: QuantizeOptions): void {
   const { functions } = library;
-  readGgufHeader(options.from);
+  const [from = options.from] = readGgufHeader(options.from).paths;
   accessSync(dirname(options.to), constants.W_OK);
   const params = functions.llama_model_quantize_default_params();
   params.nthread = options.threads ?? 1;
   params.ftype = fileTypeIds[options.type];
   params.allow_requantize = true;
-  if (functions.llama_model_quantize(options.from, options.to, params) === 0) return;
+  if (functions.llama_model_quantize(from, options.to, params) === 0) return;
   rmSync(options.to, { force: true });
   throw new Error(`The library could not convert ${options.from} to ${options.type}.`);
 }

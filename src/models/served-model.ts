@@ -1,6 +1,7 @@
 /** From the setting `model` to a file that can be served: the user's own, or the default model. */
-import { basename, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { readGgufHeader } from "../llama/gguf-header.ts";
+import { modelNameOf } from "../llama/split-parts.ts";
 import { type Converter, convertModel, isConverted } from "./converted-model.ts";
 import { type DefaultModel, defaultModel } from "./default-model.ts";
 import { fetchModelFile, withModelLock } from "./fetch-model.ts";
@@ -31,12 +32,15 @@ export function modelFolder(cache: string): string {
   return join(resolve(cache), "models");
 }
 
-/** Checks a model file of the user. Throws a ModelFileError with a sentence. */
+/**
+ * Checks a model file of the user; of a split model any part may be named. Throws a ModelFileError
+ * with a sentence.
+ */
 export function localModel(path: string): ServedModelFile {
   const absolute = resolve(path);
-  readGgufHeader(absolute);
-  const artifact = artifactOf(absolute);
-  return { id: artifact, artifact, path: absolute };
+  const [first = absolute] = readGgufHeader(absolute).paths;
+  const artifact = modelNameOf(first);
+  return { id: artifact, artifact, path: first };
 }
 
 /**
@@ -96,9 +100,5 @@ async function convertFetched(
 }
 
 function defaultFile(model: DefaultModel, path: string): ServedModelFile {
-  return { id: model.id, artifact: artifactOf(path), path };
-}
-
-function artifactOf(path: string): string {
-  return basename(path).replace(/\.gguf$/i, "");
+  return { id: model.id, artifact: modelNameOf(path), path };
 }

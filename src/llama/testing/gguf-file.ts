@@ -5,7 +5,7 @@
 
 /** Metadata values; the kind decides how the value is stored. */
 export type GgufValue =
-  | { readonly kind: "uint32"; readonly value: number }
+  | { readonly kind: "uint16" | "uint32" | "int32"; readonly value: number }
   | { readonly kind: "float32"; readonly value: number }
   | { readonly kind: "bool"; readonly value: boolean }
   | { readonly kind: "string"; readonly value: string }
@@ -30,7 +30,15 @@ export interface GgufFile {
 const VERSION = 3;
 /** What a reader assumes without `general.alignment`. */
 const ALIGNMENT_BYTES = 32;
-const VALUE_TYPE = { uint32: 4, int32: 5, float32: 6, bool: 7, string: 8, array: 9 } as const;
+const VALUE_TYPE = {
+  uint16: 2,
+  uint32: 4,
+  int32: 5,
+  float32: 6,
+  bool: 7,
+  string: 8,
+  array: 9,
+} as const;
 
 /** The bytes of the file. */
 export function encodeGguf(file: GgufFile): Uint8Array {
@@ -66,9 +74,14 @@ function aligned(length: number): number {
 
 function writeValue(writer: ByteWriter, value: GgufValue): void {
   switch (value.kind) {
+    case "uint16":
+      writer.uint32(VALUE_TYPE.uint16);
+      writer.uint16(value.value);
+      return;
     case "uint32":
-      writer.uint32(VALUE_TYPE.uint32);
-      writer.uint32(value.value);
+    case "int32":
+      writer.uint32(VALUE_TYPE[value.kind]);
+      writer.uint32(value.value >>> 0);
       return;
     case "float32":
       writer.uint32(VALUE_TYPE.float32);
@@ -107,6 +120,10 @@ class ByteWriter {
     this.#grow(data.length);
     this.#buffer.set(data, this.#length);
     this.#length += data.length;
+  }
+
+  uint16(value: number): void {
+    this.bytes(Uint8Array.of(value & 255, value >>> 8));
   }
 
   uint32(value: number): void {

@@ -6,7 +6,7 @@ import { createHash, randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { encodeGguf, type GgufTensor, type GgufValue } from "./gguf-file.ts";
+import { encodeGguf, type GgufFile, type GgufTensor, type GgufValue } from "./gguf-file.ts";
 import {
   encodeTensor,
   Q8_0_BLOCK_VALUES,
@@ -55,6 +55,11 @@ const DEFAULTS: TinyGgufSettings = {
 
 /** The bytes of a model file. Throws a RangeError that says which option does not fit. */
 export function tinyGguf(options: TinyGgufOptions = {}): Uint8Array {
+  return encodeGguf(tinyGgufContent(options));
+}
+
+/** What the file holds, before it is laid out. */
+export function tinyGgufContent(options: TinyGgufOptions = {}): GgufFile {
   const settings = { ...DEFAULTS, ...options };
   checkSettings(settings);
   const vocabulary = vocabularyOf(settings.variant);
@@ -66,7 +71,7 @@ export function tinyGguf(options: TinyGgufOptions = {}): Uint8Array {
     ...vocabulary.metadata,
   ]);
   const tensors = architecture.tensors.map((plan) => makeTensor(plan, settings));
-  return encodeGguf({ metadata, tensors });
+  return { metadata, tensors };
 }
 
 /**
