@@ -8,17 +8,17 @@ import { writeResponse } from "../contract/write-json.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { ServedModel } from "../models/catalog.ts";
 import { useModel } from "../models/model-lease.ts";
-import type { CompletionMeter } from "../observe/completion-metrics.ts";
 import { ClientLeft } from "./active-requests.ts";
 import { callerOf } from "./caller.ts";
 import { ChunkWriter, type Envelope } from "./chunk-writer.ts";
+import { CompletionWatch } from "./completion-watch.ts";
 import { logUnexpected, toApiError } from "./error-reply.ts";
 import { EventStream } from "./event-stream.ts";
 import { endedEarly, foldParts } from "./fold-parts.ts";
 import { newCompletionId } from "./identifiers.ts";
 import { readJsonBody } from "./json-body.ts";
-import { meterPart } from "./metrics-route.ts";
-import { finishHeaders, headerText, ignoredHeader, seenMs, sendJson } from "./response-headers.ts";
+import { traceOf } from "./request-trace.ts";
+import { finishHeaders, headerText, ignoredHeader, sendJson } from "./response-headers.ts";
 import type { ServerContext } from "./server-context.ts";
 import { whileWanted } from "./while-wanted.ts";
 
@@ -31,7 +31,7 @@ interface Exchange {
   readonly run: CompletionRun;
   readonly envelope: Envelope;
   readonly signal: AbortSignal;
-  readonly meter: CompletionMeter;
+  readonly watch: CompletionWatch;
 }
 
 /** `modelInPath` is the model of /v1/engines/{id}/completions and wins over the body's. */
@@ -48,8 +48,11 @@ export async function answerCompletion(
       const exchange = await startExchange({ context, http, reply, ...call, engine, signal });
       try {
         return await (exchange.request.stream ? stream(exchange) : respond(exchange));
+      } catch (error) {
+        exchange.watch.failed(error);
+        throw error;
       } finally {
-        exchange.meter.end();
+        exchange.watch.end();
       }
     });
   });
@@ -101,25 +104,33 @@ async function startExchange(call: LoadedCall): Promise<Exchange> {
     model: name ?? model.id,
     system_fingerprint: run.fingerprint,
   };
-  const meter = context.metrics.completions.begin(model.id, seenMs(http));
-  return { context, http, reply, request, run, envelope, signal, meter };
+  const watch = new CompletionWatch({
+    context,
+    http,
+    request,
+    id: envelope.id,
+    model: model.id,
+    askedModel: envelope.model,
+    artifact: run.artifact,
+  });
+  return { context, http, reply, request, run, envelope, signal, watch };
 }
 
-async function respond({ reply, run, envelope, meter }: Exchange): Promise<FastifyReply> {
-  const { choices, usage } = await foldParts(run.parts, (part) => meterPart(meter, part));
+async function respond({ reply, run, envelope, watch }: Exchange): Promise<FastifyReply> {
+  const { choices, usage } = await foldParts(run.parts, (part) => watch.part(part));
   const body = writeResponse({ ...envelope, object: "text_completion", choices, usage });
   return sendJson(reply, body);
 }
 
 /** Until the run is admitted a failure is an HTTP error; afterwards it is a frame. */
 async function stream(exchange: Exchange): Promise<FastifyReply> {
-  const { reply, request, run, envelope, meter } = exchange;
+  const { reply, request, run, envelope, watch } = exchange;
   const writer = new ChunkWriter(envelope, request.streamOptions);
   let events: EventStream | undefined;
   let complete = false;
   try {
     for await (const part of run.parts) {
-      meterPart(meter, part);
+      watch.part(part);
       events ??= openStream(exchange);
       const chunk = writer.write(part);
       if (chunk !== undefined) await events.send(chunk);
@@ -148,11 +159,13 @@ function openStream({ context, reply }: Exchange): EventStream {
 
 /** An error frame instead of a finish reason, so that a cut text never looks complete. */
 async function failStream(exchange: Exchange, events: EventStream, thrown: unknown): Promise<void> {
-  const { context, http, signal } = exchange;
-  if (signal.reason instanceof ClientLeft) return;
+  const { context, http, signal, watch } = exchange;
   const cause: unknown = signal.aborted ? signal.reason : thrown;
+  watch.failed(cause);
+  if (signal.reason instanceof ClientLeft) return;
   const error = toApiError(cause, context.options.bodyBytesMax);
   logUnexpected(error, http.id, context.log);
   context.metrics.requests.error(error.errorName);
+  traceOf(http).failed(error.errorName ?? "server");
   await events.send(JSON.stringify(error.body()));
 }

@@ -5,6 +5,7 @@ import type { CompletionRequest } from "../contract/completion-request.ts";
 import type { Caller } from "../engine/engine.ts";
 import type { ModelCatalog } from "../models/catalog.ts";
 import type { Metrics } from "../observe/metrics.ts";
+import type { Tracing } from "../observe/tracing.ts";
 import type { ActiveRequests } from "./active-requests.ts";
 import type { ServerLog, ServerOptions } from "./server-options.ts";
 
@@ -30,4 +31,5 @@ export interface ServerContext {
   readonly log: ServerLog;
   readonly active: ActiveRequests;
   readonly metrics: Metrics;
+  readonly tracing: Tracing;
 }

@@ -17,6 +17,8 @@ export interface ServerOptions {
   readonly basePath: string;
   /** GET /metrics: for those who may use the models, for everybody, or not there. */
   readonly metrics: "on" | "open" | "off";
+  /** Writes prompts and completions to the log, cut to a bounded length. */
+  readonly logPrompts: boolean;
   /** The version that the OpenAPI document names. */
   readonly version: string;
   readonly bodyBytesMax: number;
@@ -42,6 +44,7 @@ export const defaultServerOptions: ServerOptions = {
   cors: undefined,
   basePath: "",
   metrics: "on",
+  logPrompts: false,
   version: "0.0.0",
   bodyBytesMax: 16 * 1024 * 1024,
   keepAliveCommentMs: 15_000,

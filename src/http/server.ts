@@ -7,6 +7,7 @@ import { startCompletion } from "../completion/complete.ts";
 import { ApiError } from "../contract/errors.ts";
 import type { ModelCatalog } from "../models/catalog.ts";
 import { Metrics } from "../observe/metrics.ts";
+import { noTracing, type Tracing } from "../observe/tracing.ts";
 import { ActiveRequests } from "./active-requests.ts";
 import { createKeyCheck } from "./api-keys.ts";
 import { rememberOwner } from "./caller.ts";
@@ -21,6 +22,7 @@ import {
 import { newRequestId } from "./identifiers.ts";
 import { meterRequest } from "./metrics-route.ts";
 import { answerPreflight, guardOrigin, isPreflight } from "./origin-guard.ts";
+import { traceOf, traceRequest } from "./request-trace.ts";
 import {
   compressPayload,
   elapsedMs,
@@ -48,6 +50,8 @@ export interface ServerParts {
   readonly health?: () => Health;
   /** What is measured; without it the server has metrics of its own. */
   readonly metrics?: Metrics;
+  /** Where spans go; without it there are none. */
+  readonly tracing?: Tracing;
   /** Ends running requests with `shuttingDown` when it fires; `close()` alone waits for them. */
   readonly shutdown?: AbortSignal;
 }
@@ -63,6 +67,7 @@ export function createServer(parts: ServerParts): FastifyInstance {
     startCompletion: parts.startCompletion ?? startCompletion,
     health: parts.health ?? (() => ({ status: "ok" })),
     metrics: parts.metrics ?? new Metrics({ version: options.version }),
+    tracing: parts.tracing ?? noTracing,
   };
   parts.shutdown?.addEventListener("abort", () => context.active.abortAll(shuttingDown()));
   const app = createFastify(context);
@@ -137,6 +142,7 @@ function addErrorReplies(app: FastifyInstance, { options, log, metrics }: Server
     const error = toApiError(thrown, options.bodyBytesMax);
     logUnexpected(error, request.id, log);
     metrics.requests.error(error.errorName);
+    traceOf(request).failed(error.errorName ?? "server");
     if (error.errorName === "requestTooLarge") await skipBody(request.raw);
     return sendError(reply, error);
   });
@@ -148,7 +154,7 @@ function addErrorReplies(app: FastifyInstance, { options, log, metrics }: Server
 /** The order of the checks decides what a stranger can learn: host and origin, then the key. */
 function addRequestHooks(
   app: FastifyInstance,
-  { options, log, metrics }: ServerContext,
+  { options, log, metrics, tracing }: ServerContext,
   routes: RouteTable,
   shutdown: AbortSignal | undefined,
 ): void {
@@ -164,10 +170,13 @@ function addRequestHooks(
     identify(request, reply);
     const { raw } = reply;
     const meter = meterRequest(metrics, request);
+    const trace = traceRequest(tracing, request);
     raw.once("close", () => {
-      meter.end(raw.writableFinished ? raw.statusCode : undefined);
+      const status = raw.writableFinished ? raw.statusCode : undefined;
+      meter.end(status);
+      trace.end(status);
       const fields = { requestId: request.id, method: request.method, path: pathOf(request) };
-      const outcome = raw.writableFinished ? { status: raw.statusCode } : { clientLeft: true };
+      const outcome = status === undefined ? { clientLeft: true } : { status };
       log.info({ ...fields, ...outcome, ms: elapsedMs(request) }, "request");
     });
     // A connection kept open after its last answer would hold up the end of the server.
