@@ -13,6 +13,8 @@ export const ggufLimits = {
   /** Longer string values are skipped, not kept. */
   valueBytes: 1024 * 1024,
   alignmentBytes: 1024 * 1024,
+  /** Longer arrays of numbers are skipped, not kept. */
+  numberListLength: 4096,
   ...tensorLimits,
 } as const;
 
@@ -22,12 +24,14 @@ export type MetadataValue = string | number | boolean;
 export interface PartHeader {
   /** The format's version, 2 or 3. */
   readonly version: number;
-  /** Single values; of arrays (the vocabulary) only `lengths` and the wanted `lists` are kept. */
+  /** Single values; of arrays (the vocabulary) little more than `lengths` is kept. */
   readonly metadata: ReadonlyMap<string, MetadataValue>;
   /** Entries of each array in the metadata. */
   readonly lengths: ReadonlyMap<string, number>;
   /** The arrays of strings that were asked for. */
   readonly lists: ReadonlyMap<string, readonly string[]>;
+  /** Short arrays of numbers, for example the key heads of each layer. */
+  readonly numberLists: ReadonlyMap<string, readonly number[]>;
   /** Later parts of a split model name none. */
   readonly architecture: string | undefined;
   /** `general.name`, if the file has one. */
@@ -108,7 +112,8 @@ function readHeader(
 ): PartHeader {
   const version = readVersion(reader, path);
   const tensorCount = bounded(reader, "the number of tensors", ggufLimits.tensors);
-  const { metadata, lengths, lists } = readMetadata(reader, wantedLists);
+  const arrays = readMetadata(reader, wantedLists);
+  const { metadata } = arrays;
   const { endBytes, ...tensors } = readTensors(reader, path, tensorCount);
   const text = (key: string): string | undefined => textOf(metadata.get(key));
   const number = (key: string): number | undefined => numberOf(metadata.get(key));
@@ -116,9 +121,7 @@ function readHeader(
   const dataStart = Math.ceil(reader.position / alignment) * alignment;
   return {
     version,
-    metadata,
-    lengths,
-    lists,
+    ...arrays,
     architecture: text("general.architecture"),
     name: text("general.name"),
     fileType: number("general.file_type"),
@@ -134,11 +137,12 @@ function readHeader(
 function readMetadata(
   reader: GgufReader,
   wantedLists: ReadonlySet<string>,
-): Pick<PartHeader, "metadata" | "lengths" | "lists"> {
+): Pick<PartHeader, "metadata" | "lengths" | "lists" | "numberLists"> {
   const entries = bounded(reader, "the number of metadata entries", ggufLimits.metadataEntries);
   const metadata = new Map<string, MetadataValue>();
   const lengths = new Map<string, number>();
   const lists = new Map<string, readonly string[]>();
+  const numberLists = new Map<string, readonly number[]>();
   for (let entry = 0; entry < entries; entry += 1) {
     const key = reader.string(ggufLimits.keyBytes);
     if (key === undefined || key === "") throw new GgufFormatError("a metadata key is too long");
@@ -147,12 +151,13 @@ function readMetadata(
       const list = readArray(reader, wantedLists.has(key));
       lengths.set(key, list.length);
       if (list.strings !== undefined) lists.set(key, list.strings);
+      if (list.numbers !== undefined) numberLists.set(key, list.numbers);
       continue;
     }
     const value = readValue(reader, type);
     if (value !== undefined) metadata.set(key, value);
   }
-  return { metadata, lengths, lists };
+  return { metadata, lengths, lists, numberLists };
 }
 
 /** Magic and version; the first bytes decide whether this is a GGUF file at all. */
@@ -191,17 +196,23 @@ function readValue(reader: GgufReader, type: number): MetadataValue | undefined 
   return type === boolType ? value !== 0 : value;
 }
 
-/** Moves over an array; keeps its strings where they are wanted. */
-function readArray(
-  reader: GgufReader,
-  wanted: boolean,
-): { readonly length: number; readonly strings: readonly string[] | undefined } {
+interface ArrayValue {
+  readonly length: number;
+  readonly strings?: readonly string[];
+  readonly numbers?: readonly number[];
+}
+
+/** Moves over an array; keeps its strings where they are wanted, and few numbers. */
+function readArray(reader: GgufReader, wanted: boolean): ArrayValue {
   const type = reader.uint32();
   const length = reader.uint64("the length of a list");
   const size = numberBytes(type);
   if (size !== undefined) {
+    if (length <= ggufLimits.numberListLength) {
+      return { length, numbers: Array.from({ length }, () => reader.number(type)) };
+    }
     reader.skip(length * size);
-    return { length, strings: undefined };
+    return { length };
   }
   if (type !== stringType) throw new GgufFormatError(`a list has the unknown type ${type}`);
   const strings: string[] = [];
@@ -210,7 +221,7 @@ function readArray(
     if (wanted) strings.push(reader.string(ggufLimits.valueBytes) ?? "");
     else reader.skip(reader.uint64("the length of a string"));
   }
-  return { length, strings: wanted ? strings : undefined };
+  return wanted ? { length, strings } : { length };
 }
 
 function bounded(reader: GgufReader, what: string, limit: number): number {
