@@ -1,7 +1,7 @@
 // biome-ignore-all lint/style/useNodejsImportProtocol: old versions of Node do not know it.
 /**
  * Runs before `npm start` and `npm test`, right after `git clone` too: brings what is missing or
- * stale, one step at a time. It runs on whatever Node the machine has, so it keeps to old syntax
+ * stale, one step at a time; with the word `start`, what only `npm start` needs as well. It runs on whatever Node the machine has, so it keeps to old syntax
  * and to Node's own modules; everything after it runs on the Node that the first step installs.
  */
 "use strict";
@@ -14,12 +14,13 @@ const { withLock } = require("./prepare/one-at-a-time.cjs");
  * what it makes is there and up to date.
  */
 const steps = [require("./prepare/dependencies.cjs")];
+const startSteps = [require("./prepare/build.cjs")];
 
 function say(text) {
   process.stderr.write(`completionist: ${text}\n`);
 }
 
-async function prepare(folder) {
+async function prepare(folder, steps) {
   if (steps.every((step) => step.reason(folder) === undefined)) return;
   await withLock(folder, say, async () => {
     for (const step of steps) {
@@ -31,11 +32,10 @@ async function prepare(folder) {
   });
 }
 
-module.exports = { prepare };
-
 if (require.main === module) {
   for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(1));
-  prepare(path.resolve(__dirname, "..")).catch((error) => {
+  const wanted = process.argv[2] === "start" ? steps.concat(startSteps) : steps;
+  prepare(path.resolve(__dirname, ".."), wanted).catch((error) => {
     say(`${error.message}.`);
     process.exitCode = 1;
   });

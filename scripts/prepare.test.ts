@@ -1,6 +1,14 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -21,8 +29,17 @@ setTimeout(() => {
   fs.mkdirSync("node_modules/.bin", { recursive: true });
   fs.copyFileSync("package-lock.json", "node_modules/.package-lock.json");
   const version = process.env.FAKE_NODE || process.version;
-  fs.writeFileSync("node_modules/.bin/node", "#!/bin/sh\\necho " + version + "\\n", { mode: 0o755 });
+  const node = '#!/bin/sh\\n[ "$1" = --version ] && echo ' + version + ' || exec "' + process.execPath + '" "$@"\\n';
+  fs.writeFileSync("node_modules/.bin/node", node, { mode: 0o755 });
 }, Number(process.env.FAKE_NPM_MS || 0));
+`;
+
+/** Stands for the build: copies the sources, and fails when one says so. */
+const fakeBuild = `
+const fs = require("node:fs");
+if (fs.readFileSync("src/main.ts", "utf8").includes("broken")) process.exit(2);
+fs.rmSync("dist", { recursive: true, force: true });
+fs.cpSync("src", "dist", { recursive: true });
 `;
 
 interface Call {
@@ -52,11 +69,21 @@ function project() {
           .map((line) => JSON.parse(line) as Call)
       : [];
   const prepare = (environment: Record<string, string> = {}) => run(folder, environment);
-  return { folder, write, lock, calls, prepare };
+  mkdirSync(join(folder, "src"));
+  const source = (text: string) => writeFileSync(join(folder, "src", "main.ts"), text);
+  source("first");
+  writeFileSync(join(scripts, "build.ts"), fakeBuild);
+  const prepareStart = () => run(folder, {}, ["start"]);
+  return { folder, write, lock, calls, prepare, source, prepareStart };
 }
 
-async function run(folder: string, environment: Record<string, string>) {
-  const child: ChildProcess = spawn(process.execPath, [join(folder, "scripts", "prepare.cjs")], {
+async function run(
+  folder: string,
+  environment: Record<string, string>,
+  words: readonly string[] = [],
+) {
+  const script = join(folder, "scripts", "prepare.cjs");
+  const child: ChildProcess = spawn(process.execPath, [script, ...words], {
     stdio: ["ignore", "pipe", "pipe"],
     env: {
       ...process.env,
@@ -176,3 +203,39 @@ test.runIf(process.platform !== "win32")(
     expect(call?.env.PATH).not.toContain(folder);
   },
 );
+
+describe.runIf(process.platform !== "win32")("the built program", () => {
+  const built = (folder: string) => readFileSync(join(folder, "dist", "main.ts"), "utf8");
+
+  test("is built for a start, after the dependencies, and again only when sources change", async () => {
+    const { folder, prepareStart, source } = project();
+    const first = await prepareStart();
+    expect(first.code).toBe(0);
+    expect(first.errors.trimEnd().split("\n")).toEqual([
+      "completionist: preparing dependencies (npm ci), because node_modules is missing",
+      "completionist: preparing the program (npm run build), because it has not been built yet",
+    ]);
+    expect(built(folder)).toBe("first");
+    expect(await prepareStart()).toEqual({ code: 0, output: "", errors: "" });
+    source("second");
+    expect((await prepareStart()).errors).toContain("because its sources have changed");
+    expect(built(folder)).toBe("second");
+  });
+
+  test("is no matter of tests", async () => {
+    const { folder, prepare } = project();
+    await prepare();
+    expect(existsSync(join(folder, "dist"))).toBe(false);
+  });
+
+  test("that cannot be built ends in a clear line; the next try builds again", async () => {
+    const { folder, prepareStart, source } = project();
+    source("broken");
+    const { code, errors } = await prepareStart();
+    expect(code).toBe(1);
+    expect(errors).toContain("the build failed (exit code 2); why stands above.");
+    source("mended");
+    expect((await prepareStart()).code).toBe(0);
+    expect(built(folder)).toBe("mended");
+  });
+});
