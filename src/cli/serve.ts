@@ -108,15 +108,22 @@ function corsOf(origins: readonly string[]): readonly string[] | "*" | undefined
 const healthWords = { ready: "ok", starting: "loading", failed: "failed" } as const;
 
 function healthOf(engine: EmbeddedEngine): Health {
-  const { state, restarts, reason } = engine.state();
+  const { state, restarts, faults, reason, lastFault } = engine.state();
   const { queuedJobs: queued, runningCandidates: running } = engine.stats();
-  const why = reason === undefined ? {} : { reason };
-  return { status: healthWords[state], restarts, queued, running, ...why };
+  return {
+    status: healthWords[state],
+    restarts,
+    hangs: faults.hang,
+    queued,
+    running,
+    ...(reason === undefined ? {} : { reason }),
+    ...(lastFault === undefined ? {} : { last_fault: lastFault }),
+  };
 }
 
 function sampleOf(engine: EmbeddedEngine): EngineSample {
-  const { state, restarts } = engine.state();
-  return { stats: engine.stats(), up: state === "ready", restarts };
+  const { state, restarts, faults } = engine.state();
+  return { stats: engine.stats(), up: state === "ready", restarts, faults };
 }
 
 /** Rejects when nothing can listen there, and listens no longer than that takes. */

@@ -5,6 +5,7 @@
 import type { CompletionRequest } from "../contract/completion-request.ts";
 import type { Choice } from "../contract/responses.ts";
 import type { Caller, Vocabulary } from "../engine/engine.ts";
+import { unlessAborted } from "../engine/unless-aborted.ts";
 import { ChoiceAssembler } from "./choice-assembler.ts";
 import type { CompletionPart, CompletionRun } from "./completion-run.ts";
 import { seedOf } from "./job.ts";
@@ -24,9 +25,11 @@ export async function startCompletion(
 ): Promise<CompletionRun> {
   const { artifact, fingerprint, vocabulary } = model.engine.describe();
   const seed = seedOf(request);
-  const plans = await Promise.all(
+  // Texts may have to wait for an engine that starts; the request need not.
+  const planning = Promise.all(
     request.prompts.map((prompt) => planPrompt(prompt, { request, model, seed, caller })),
   );
+  const plans = await unlessAborted(planning, signal);
   const usage = new UsageCounter();
   for (const plan of plans) usage.promptTokens += plan.promptTokens;
   const candidates = plans.reduce((sum, plan) => sum + plan.candidates, 0);

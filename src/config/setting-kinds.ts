@@ -87,16 +87,20 @@ export function integerSetting<Value extends number | undefined>(
   } as Setting<number | Exclude<Value, number>>;
 }
 
-export function secondsSetting(description: NumberDescription<number>): Setting<number> {
+export function secondsSetting<Value extends number | undefined>(
+  description: NumberDescription<Value>,
+): Setting<number | Exclude<Value, number>> {
   return {
     flag: "value",
     placeholder: description.placeholder,
     help: description.help,
     schema: z.number().min(description.min).max(description.max),
     expected: `a number of seconds from ${description.min} to ${description.max}`,
-    ...defaultOf(description),
+    ...defaultOf<number | Exclude<Value, number>>(
+      description as Description<number | Exclude<Value, number>>,
+    ),
     fromText: (text) => (/^\d+(\.\d+)?$/.test(text.trim()) ? Number(text) : text),
-  };
+  } as Setting<number | Exclude<Value, number>>;
 }
 
 export interface ChoiceDescription<Choice extends string> extends Description<Choice> {

@@ -64,10 +64,16 @@ export interface EngineHealth {
   readonly state: "ready" | "starting" | "failed";
   /** How often it was started again. */
   readonly restarts: number;
+  /** Why it had to be, by kind; `start`: it did not get as far as serving. */
+  readonly faults: Readonly<
+    Record<"crash" | "killed" | "out_of_memory" | "hang" | "start", number>
+  >;
   /** The process that runs the model. */
   readonly pid: number | undefined;
-  /** Why it failed. */
+  /** Why it failed. A failed model is tried again every two minutes, and when its file changes. */
   readonly reason?: string;
+  /** Why the process last had to be replaced. */
+  readonly lastFault?: string;
 }
 
 /** A model that runs on this machine, in a process of its own, until it is closed. */

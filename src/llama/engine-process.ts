@@ -9,6 +9,7 @@ import type { EngineStats } from "../observe/engine-stats.ts";
 import { Scheduler, widthMaxOf } from "../scheduler/scheduler.ts";
 import { measureWidths } from "../scheduler/width-measure.ts";
 import { WidthPlanner } from "../scheduler/width-planner.ts";
+import { dieWithParent } from "./die-with-parent.ts";
 import type { FromEngine, JobEvent, ToEngine } from "./messages.ts";
 import { openContext, type ServedContext } from "./served-context.ts";
 import { StatsReporter } from "./stats-reporter.ts";
@@ -19,8 +20,10 @@ let reporter: StatsReporter | undefined;
 let stepping = false;
 let outgoing: JobEvent[] = [];
 
-// A process without a channel has no one to work for.
-process.on("disconnect", () => process.exit(0));
+dieWithParent(Number(process.argv[2]));
+// A process without a channel has no one to work for. An exit would wait for texts that are split
+// into tokens on threads of their own.
+process.on("disconnect", () => process.kill(process.pid, "SIGKILL"));
 // Ctrl-C reaches the whole group; the server decides when this process ends.
 process.on("SIGINT", () => {});
 process.on("message", (message) => receive(message as ToEngine));
@@ -29,6 +32,7 @@ function receive(message: ToEngine): void {
   if (message.kind === "load") load(message);
   else if (message.kind === "tokenize") void tokenize(message);
   else if (message.kind === "run") submit(message);
+  else if (message.kind === "ask") send({ kind: "alive" });
   else scheduler?.abort(message.id);
 }
 
@@ -44,7 +48,9 @@ function load(message: Extract<ToEngine, { kind: "load" }>): void {
   const { backend, padRows } = served;
   const widthMax = widthMaxOf(backend, padRows);
   const planner = new WidthPlanner(widthMax);
+  const probeMs = nowMs();
   measureWidths({ backend, planner, padRows, widthMax, nowMs });
+  const probedMs = nowMs() - probeMs;
   scheduler = new Scheduler({
     backend,
     planner,
@@ -64,7 +70,7 @@ function load(message: Extract<ToEngine, { kind: "load" }>): void {
   });
   const { contextLength, sequences: slots } = served.backend;
   const { libraryVersion, vocabulary } = served;
-  send({ kind: "loaded", model: { contextLength, slots, libraryVersion, vocabulary } });
+  send({ kind: "loaded", model: { contextLength, slots, libraryVersion, probedMs, vocabulary } });
   reporter = newReporter(scheduler, { slots, capacityTokens: slots * contextLength });
   reporter.stepped(true);
 }

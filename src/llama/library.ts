@@ -6,6 +6,7 @@ import koffi, { type LibraryHandle } from "koffi";
 import { guardAbi } from "./abi-guard.ts";
 import { bindFunctions, type LlamaFunctions } from "./bindings.ts";
 import { layouts } from "./layouts.ts";
+import { prepareNativeCalls } from "./native-calls.ts";
 import {
   type Accelerator,
   findNativeFiles,
@@ -26,12 +27,6 @@ export interface LibraryOptions {
   readonly silent?: boolean;
 }
 
-/**
- * Calls run on a stack of koffi's own, 2 MiB unless told: too little for the recursive regular
- * expressions in some tokenizers. 16 MiB is koffi's largest.
- */
-const callStackBytes = 16 * 1024 * 1024;
-
 let opened: LlamaLibrary | undefined;
 
 /**
@@ -51,12 +46,7 @@ export function openLibrary(options: LibraryOptions = {}): LlamaLibrary {
 
 function open(accelerator: Accelerator, silent: boolean): LlamaLibrary {
   const files = findNativeFiles(accelerator);
-  koffi.config({
-    ...koffi.config(),
-    sync_stack_size: callStackBytes,
-    async_stack_size: callStackBytes,
-    resident_async_pools: 1,
-  });
+  prepareNativeCalls();
   const { ggml, llama } = loadFiles(files);
   const functions = bind(llama, files);
   const version = functions.llama_version();

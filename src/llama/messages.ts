@@ -24,6 +24,8 @@ export interface LoadedModel {
   readonly contextLength: number;
   readonly slots: number;
   readonly libraryVersion: string;
+  /** What its first steps took, the widest among them. */
+  readonly probedMs: number;
   readonly vocabulary: VocabularyData;
 }
 
@@ -37,7 +39,9 @@ export type ToEngine =
       readonly parseSpecial: boolean;
     }
   | { readonly kind: "run"; readonly id: number; readonly job: Job }
-  | { readonly kind: "abort"; readonly id: number };
+  | { readonly kind: "abort"; readonly id: number }
+  /** Asks for an `alive`, which comes between two steps. */
+  | { readonly kind: "ask" };
 
 export type FromEngine =
   | { readonly kind: "loaded"; readonly model: LoadedModel }
@@ -46,7 +50,8 @@ export type FromEngine =
   | { readonly kind: "tokens"; readonly request: number; readonly tokens: readonly number[] }
   | { readonly kind: "tokenizeFailed"; readonly request: number; readonly message: string }
   | { readonly kind: "events"; readonly events: readonly JobEvent[] }
-  | { readonly kind: "stats"; readonly stats: EngineStats };
+  | { readonly kind: "stats"; readonly stats: EngineStats }
+  | { readonly kind: "alive" };
 
 /** A job's event, its regular end, or its refusal. */
 export type JobEvent =

@@ -2,6 +2,7 @@
  * From settings to a running engine: finds or fetches the model file and starts the embedded engine
  * on it. The server, the library and the agent command all open their model here.
  */
+import { unlessAborted } from "../engine/unless-aborted.ts";
 import {
   type EmbeddedEngine,
   type EmbeddedEngineOptions,
@@ -18,6 +19,8 @@ export interface OpenModelSettings
   readonly model: string | undefined;
   /** Tokens of one sequence; undefined: 4,096, or what the model was trained for if less. */
   readonly context: number | undefined;
+  /** Seconds without a sign of life; undefined: by the size of the model. */
+  readonly watchdog?: number | undefined;
   /** Bytes that idle sequences may keep for later prompts; undefined: 1 GiB. */
   readonly prefixCache?: number;
   /** The cache folder. */
@@ -66,10 +69,10 @@ async function startEngine(
   const { context, slots, threads, numerics, kvType } = settings;
   const { path: modelPath, artifact } = file;
   const engineOptions = { modelPath, artifact, contextLength: context, slots, threads, numerics };
-  const { prefixCache: prefixCacheBytesMax } = settings;
+  const { prefixCache: prefixCacheBytesMax, watchdog: watchdogSeconds } = settings;
   const cacheLimit = prefixCacheBytesMax === undefined ? {} : { prefixCacheBytesMax };
   const starting = startEmbeddedEngine(
-    { ...engineOptions, ...cacheLimit, kvType, log },
+    { ...engineOptions, ...cacheLimit, watchdogSeconds, kvType, log },
     signal,
   ).catch((error) => {
     throw new EngineStartError((error as Error).message, { cause: error });
@@ -80,17 +83,5 @@ async function startEngine(
     // Nobody waits for an engine that starts after all.
     if (signal.aborted) starting.then((engine) => engine.close()).catch(() => undefined);
     throw error;
-  }
-}
-
-/** Settles like `work`, or rejects with the signal's reason as soon as it is aborted. */
-async function unlessAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
-  const aborted = Promise.withResolvers<never>();
-  const abort = () => aborted.reject(signal.reason);
-  signal.addEventListener("abort", abort, { once: true });
-  try {
-    return await Promise.race([work, aborted.promise]);
-  } finally {
-    signal.removeEventListener("abort", abort);
   }
 }

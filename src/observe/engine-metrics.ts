@@ -7,6 +7,8 @@ export interface EngineSample {
   /** Whether it can answer now. */
   readonly up: boolean;
   readonly restarts: number;
+  /** Why its process had to be replaced, by kind. */
+  readonly faults: Readonly<Record<string, number>>;
 }
 
 type Value = (sample: EngineSample) => number;
@@ -75,6 +77,15 @@ export class EngineMetrics {
     for (const [name, help, value] of counters) {
       make.readCounter(name, help, ["model"], read(value));
     }
+    make.readCounter(
+      "engine_faults_total",
+      "Ends of the engine's process that nobody asked for, and starts that failed.",
+      ["model", "kind"],
+      () =>
+        this.#samples.flatMap(([model, { faults }]) =>
+          Object.entries(faults).map(([kind, value]) => ({ labels: { model, kind }, value })),
+        ),
+    );
   }
 
   watch(model: string, sample: () => EngineSample): void {

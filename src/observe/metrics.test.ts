@@ -180,14 +180,19 @@ describe("an engine", () => {
 
   test("is asked at every scrape", async () => {
     const { metrics, read } = metricsAt();
-    let sample: EngineSample = { stats, up: true, restarts: 0 };
+    let sample: EngineSample = { stats, up: true, restarts: 0, faults: { crash: 0, hang: 0 } };
     metrics.watchEngine("tiny", () => sample);
     const up = 'completionist_engine_up{model="tiny"}';
     const readTokens = 'completionist_engine_read_tokens_total{model="tiny"}';
     const before = await read();
     expect([before.get(up), before.get(readTokens)]).toEqual([1, 0]);
     const counts = { ...zeroCounts, readTokens: 7 };
-    sample = { stats: { ...stats, counts, busySlots: 3 }, up: false, restarts: 2 };
+    sample = {
+      stats: { ...stats, counts, busySlots: 3 },
+      up: false,
+      restarts: 2,
+      faults: { crash: 0, hang: 2 },
+    };
     const after = await read();
     expect([after.get(up), after.get(readTokens)]).toEqual([0, 7]);
     expect((await read()).get(readTokens)).toBe(7);
@@ -195,11 +200,13 @@ describe("an engine", () => {
     expect(after.get('completionist_engine_slots{model="tiny"}')).toBe(4);
     expect(after.get('completionist_engine_kv_capacity_tokens{model="tiny"}')).toBe(400);
     expect(after.get('completionist_engine_restarts_total{model="tiny"}')).toBe(2);
+    const hangs = 'completionist_engine_faults_total{model="tiny",kind="hang"}';
+    expect([before.get(hangs), after.get(hangs)]).toEqual([0, 2]);
   });
 
   test("has its completions at zero before the first request", async () => {
     const { metrics, read } = metricsAt();
-    metrics.watchEngine("tiny", () => ({ stats, up: true, restarts: 0 }));
+    metrics.watchEngine("tiny", () => ({ stats, up: true, restarts: 0, faults: {} }));
     const samples = await read();
     expect(samples.get('completionist_completion_tokens_total{model="tiny"}')).toBe(0);
     expect(samples.get('completionist_token_gap_seconds_count{model="tiny"}')).toBe(0);

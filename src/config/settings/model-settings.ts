@@ -6,6 +6,7 @@ import {
   choiceSetting,
   integerSetting,
   type Setting,
+  secondsSetting,
   sizeSetting,
   textSetting,
 } from "../setting-kinds.ts";
@@ -56,6 +57,16 @@ export const modelSettings = {
     max: 1024,
     defaultValue: () => Math.max(1, availableParallelism() - 1),
     defaultText: "cores - 1, at least 1",
+  }),
+  watchdog: secondsSetting<number | undefined>({
+    placeholder: "SECONDS",
+    help:
+      "Time without a sign of life from an engine at work, after which it counts as hung and is " +
+      "started again; 0 for never. It is longer while the engine's steps take long.",
+    min: 0,
+    max: 86_400,
+    defaultValue: undefined,
+    defaultText: "60, and 1 more for each 50 MB of the model file",
   }),
   numerics: choiceSetting({
     choices: ["fast", "reproducible", "exact"],
