@@ -13,6 +13,8 @@ import { localModel, type ServedModelFile } from "../models/served-model.ts";
 import type { EngineSample } from "../observe/engine-metrics.ts";
 import { createLog, type Log } from "../observe/log.ts";
 import { Metrics } from "../observe/metrics.ts";
+import { openTracing } from "../observe/open-tracing.ts";
+import type { Tracing } from "../observe/tracing.ts";
 import { checkCatalogSettings, createCatalog } from "./catalog-settings.ts";
 import { type StopSignals, signalExitCode, watchStopSignals } from "./stop-signals.ts";
 import { listenProblem } from "./user-error.ts";
@@ -29,6 +31,7 @@ export async function serve(loaded: LoadedConfiguration): Promise<number> {
   const { configuration, warnings } = loaded;
   const log = createLog({ level: configuration.logLevel, format: configuration.logFormat });
   for (const warning of warnings) log.warn(warning);
+  if (configuration.logPrompts) log.warn("prompts and completions are written to the log");
   refuseOpenServer(configuration);
   const signals = watchStopSignals();
   try {
@@ -55,7 +58,8 @@ async function untilStopped(
   const opened = await openModel(configuration, { log, signal: signals.stopped });
   const { file, engine } = opened;
   const cut = new AbortController();
-  const server = createApi(configuration, { ...opened, log, shutdown: cut.signal });
+  const tracing = await openTracing({ environment: process.env, version: packageVersion(), log });
+  const server = createApi(configuration, { ...opened, log, tracing, shutdown: cut.signal });
   try {
     await listen(server, host, port);
     announce(configuration, file, server);
@@ -65,16 +69,18 @@ async function untilStopped(
     return 0;
   } finally {
     await engine.close();
+    await tracing.close();
   }
 }
 
 interface ApiParts extends OpenedModel {
   readonly log: Log;
+  readonly tracing: Tracing;
   readonly shutdown: AbortSignal;
 }
 
 function createApi(configuration: Configuration, parts: ApiParts): Server {
-  const { file, engine, log, shutdown } = parts;
+  const { file, engine, log, tracing, shutdown } = parts;
   const created = Math.floor(Date.now() / 1000);
   const version = packageVersion();
   const metrics = new Metrics({ version });
@@ -85,6 +91,7 @@ function createApi(configuration: Configuration, parts: ApiParts): Server {
     shutdown,
     health: () => healthOf(engine),
     metrics,
+    tracing,
     options: {
       limits: limitsProfiles[configuration.limits],
       strict: configuration.strict,
@@ -95,6 +102,7 @@ function createApi(configuration: Configuration, parts: ApiParts): Server {
       basePath: configuration.basePath,
       bodyBytesMax: configuration.bodyLimit,
       metrics: configuration.metrics,
+      logPrompts: configuration.logPrompts,
       version,
     },
   });

@@ -2,7 +2,7 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { type LogFormat, type LogLevel, logFormats, logLevels } from "../../observe/log.ts";
-import { choiceSetting, textSetting } from "../setting-kinds.ts";
+import { choiceSetting, switchSetting, textSetting } from "../setting-kinds.ts";
 
 export const folderSettings = {
   cache: textSetting<string>({
@@ -27,4 +27,8 @@ export const folderSettings = {
     help: "auto: text on a terminal, else JSON, one object a line.",
     defaultValue: "auto",
   }),
+  logPrompts: switchSetting(
+    "Write prompts and completions to the log, each cut to 2,000 characters. For tracking down " +
+      "one problem: whoever reads the log reads what people wrote.",
+  ),
 } as const;
