@@ -1,4 +1,6 @@
 /** `completionist mcp`: the completions as tools of an agent host, over standard input or HTTP. */
+import type { Access } from "../access/access.ts";
+import { unrecordedAccess } from "../access/unrecorded-access.ts";
 import { refuseOpenServer } from "../config/exposure.ts";
 import type { LoadedConfiguration } from "../config/load.ts";
 import type { Configuration } from "../config/settings.ts";
@@ -15,6 +17,7 @@ import { openModel } from "../models/open-model.ts";
 import { localModel } from "../models/served-model.ts";
 import { createLog, type Log } from "../observe/log.ts";
 import { checkCatalogSettings, createCatalog } from "./catalog-settings.ts";
+import { openServerAccess } from "./server-access.ts";
 import { type StopSignals, watchStopSignals } from "./stop-signals.ts";
 import { listenProblem, UserError, usageExitCode } from "./user-error.ts";
 import { packageVersion } from "./version.ts";
@@ -36,23 +39,25 @@ export async function mcp(loaded: LoadedConfiguration, options: McpOptions): Pro
   const { configuration, warnings } = loaded;
   const toolName = checkToolName(options.toolName ?? defaultToolOptions.toolName);
   const baseUrl = options.baseUrl === undefined ? undefined : checkBaseUrl(options.baseUrl);
-  if (options.http) refuseOpenServer(configuration);
   const log = createLog({ level: configuration.logLevel, format: configuration.logFormat });
   for (const warning of warnings) log.warn(warning);
+  const access = options.http ? await openServerAccess(configuration, log) : unrecordedAccess();
+  if (options.http) refuseOpenServer(configuration, access.keysInUse);
   const signals = watchStopSignals();
   const ended = new AbortController();
   const opening = AbortSignal.any([signals.stopped, ended.signal]);
-  const source = openSource(configuration, baseUrl, log, opening);
+  const source = openSource(configuration, baseUrl, { access, log, signal: opening });
   try {
     const toolOptions = { ...defaultToolOptions, toolName };
     const tools = createTools(source, toolOptions);
     const { callTimeoutMs } = toolOptions;
     const parts = { tools, callTimeoutMs, version: packageVersion(), log };
-    if (options.http) return await serveHttp(parts, configuration, signals);
+    if (options.http) return await serveHttp(parts, configuration, access, signals);
     return await serveHost(parts, configuration, signals);
   } finally {
     ended.abort();
     await source.close();
+    await access.close();
     signals.dispose();
   }
 }
@@ -70,12 +75,13 @@ async function serveHost(
 async function serveHttp(
   parts: McpServerParts,
   configuration: Configuration,
+  access: Access,
   { stopped }: StopSignals,
 ): Promise<number> {
-  const { host, port, apiKey, allowedHost, cors, bodyLimit } = configuration;
+  const { host, port, allowedHost, cors, bodyLimit } = configuration;
   const endpoint = createHttpEndpoint(parts, {
     host,
-    apiKeys: apiKey,
+    access,
     allowedHosts: allowedHost,
     cors,
     bodyBytesMax: bodyLimit,
@@ -93,11 +99,17 @@ async function serveHttp(
   return 0;
 }
 
+interface SourceContext {
+  readonly access: Access;
+  readonly log: Log;
+  /** Ends the opening of the model. */
+  readonly signal: AbortSignal;
+}
+
 function openSource(
   configuration: Configuration,
   baseUrl: string | undefined,
-  log: Log,
-  signal: AbortSignal,
+  context: SourceContext,
 ): CompletionSource {
   if (baseUrl !== undefined) {
     const apiKey = configuration.apiKey[0];
@@ -108,22 +120,21 @@ function openSource(
     configuration.model === undefined ? defaultModel.id : localModel(configuration.model).id;
   const settings = withExampleAlias(configuration, id);
   checkCatalogSettings(settings, id);
-  const opened = openModels(settings, log, signal);
+  const opened = openModels(settings, context);
   opened.catch((error: unknown) => {
-    if (!signal.aborted) log.error({ err: error }, "the model could not be opened");
+    if (!context.signal.aborted) context.log.error({ err: error }, "the model could not be opened");
   });
   return localSource(opened);
 }
 
 async function openModels(
   settings: Configuration,
-  log: Log,
-  signal: AbortSignal,
+  { access, log, signal }: SourceContext,
 ): Promise<LocalModels> {
   const { file, engine } = await openModel(settings, { log, signal });
   const created = Math.floor(Date.now() / 1000);
   const catalog = createCatalog(settings, { id: file.id, engine, created });
-  return { catalog, strict: settings.strict, close: () => engine.close() };
+  return { catalog, access, log, strict: settings.strict, close: () => engine.close() };
 }
 
 function withExampleAlias(configuration: Configuration, id: string): Configuration {

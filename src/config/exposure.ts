@@ -12,14 +12,18 @@ export function isLoopback(host: string): boolean {
   return name === "::1" || name === "0:0:0:0:0:0:0:1" || name.startsWith("::ffff:127.");
 }
 
-/** Throws when the server would be open to the network without anybody having said so. */
+/**
+ * Throws when the server would be open to the network without anybody having said so. Keys may be
+ * in the configuration or in the database.
+ */
 export function refuseOpenServer(
-  configuration: Pick<Configuration, "host" | "apiKey" | "noAuth">,
+  configuration: Pick<Configuration, "host" | "noAuth">,
+  keysInUse: boolean,
 ): void {
-  if (isLoopback(configuration.host) || configuration.apiKey.length > 0) return;
-  if (configuration.noAuth) return;
+  if (isLoopback(configuration.host) || keysInUse || configuration.noAuth) return;
   throw new ConfigurationError(
     `without an API key only loopback addresses are served, not ${configuration.host}: set ` +
-      "COMPLETIONIST_API_KEY, or say --no-auth if everybody who reaches the port may use the model",
+      "COMPLETIONIST_API_KEY, create a key (completionist keys create), or say --no-auth if " +
+      "everybody who reaches the port may use the model",
   );
 }

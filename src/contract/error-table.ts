@@ -113,6 +113,15 @@ export const errorTable = {
       "Rate limit reached for {model} on {limitName}: Limit {limit}, Used {used}, Requested " +
       "{requested}. Please try again in {delay}.",
   },
+  requestOverLimit: {
+    status: 429,
+    type: "{limitType}",
+    param: null,
+    code: "rate_limit_exceeded",
+    message:
+      "Request too large for {model} on {limitName}: Limit {limit}, Requested {requested}. The " +
+      "input or output tokens must be reduced in order to run successfully.",
+  },
   quota: {
     status: 429,
     type: "insufficient_quota",
@@ -126,6 +135,15 @@ export const errorTable = {
     param: null,
     code: null,
     message: "The engine is currently overloaded, please try again later",
+  },
+  deadlineExceeded: {
+    status: 504,
+    type: "server_error",
+    param: null,
+    code: "deadline_exceeded",
+    message:
+      "The request took longer than {seconds} seconds and was ended. Ask for fewer tokens or for " +
+      "a longer time.",
   },
   shuttingDown: {
     status: 503,

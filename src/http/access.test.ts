@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { maskKey } from "./api-keys.ts";
+import { maskKey } from "../access/bearer-key.ts";
 import type { ServerOptions } from "./server-options.ts";
 import { fakeServer } from "./testing/fake-server.ts";
 

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from "fastify";
 import { expect, test } from "vitest";
-import { callerOf, priorityHeader, rememberOwner } from "./caller.ts";
+import { anybody } from "../access/unrecorded-access.ts";
+import { callerOf, priorityHeader, rememberPrincipal } from "./caller.ts";
 
 const requestWith = (headers: Record<string, string>) =>
   ({ id: "req_1", headers }) as unknown as FastifyRequest;
@@ -21,6 +22,6 @@ test("another priority is a 400", () => {
 
 test("the owner is the key's identity", () => {
   const request = requestWith({});
-  rememberOwner(request, "digest");
+  rememberPrincipal(request, { ...anybody, owner: "digest" });
   expect(callerOf(request).owner).toBe("digest");
 });

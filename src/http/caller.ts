@@ -1,16 +1,22 @@
 /** Who sent a request and how urgent it is, for the scheduler's turns and for its prefix cache. */
 import type { FastifyRequest } from "fastify";
+import type { Principal } from "../access/access.ts";
+import { anybody } from "../access/unrecorded-access.ts";
 import { ApiError } from "../contract/errors.ts";
 import type { Caller } from "../engine/engine.ts";
 
 /** `batch` requests wait while interactive ones want a slot. */
 export const priorityHeader = "x-completionist-priority";
 
-/** Without keys all requests have one owner. */
-const owners = new WeakMap<FastifyRequest, string>();
+const principals = new WeakMap<FastifyRequest, Principal>();
 
-export function rememberOwner(request: FastifyRequest, owner: string): void {
-  owners.set(request, owner);
+export function rememberPrincipal(request: FastifyRequest, principal: Principal): void {
+  principals.set(request, principal);
+}
+
+/** Who authenticated; on routes that are open to all, anybody. */
+export function principalOf(request: FastifyRequest): Principal {
+  return principals.get(request) ?? anybody;
 }
 
 /** Throws an ApiError for a priority that does not exist. */
@@ -20,5 +26,5 @@ export function callerOf(request: FastifyRequest): Caller {
     const reason = `the header ${priorityHeader} must be interactive or batch`;
     throw new ApiError("badRequest", { reason });
   }
-  return { owner: owners.get(request) ?? "", request: request.id, priority };
+  return { owner: principalOf(request).owner, request: request.id, priority };
 }

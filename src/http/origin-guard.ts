@@ -7,7 +7,12 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { isLoopback } from "../config/exposure.ts";
 import { ApiError } from "../contract/errors.ts";
 import { shorten } from "../contract/shorten.ts";
-import { needsKey, type ServerOptions } from "./server-options.ts";
+import type { ServerOptions } from "./server-options.ts";
+
+export interface GuardOptions extends Pick<ServerOptions, "host" | "allowedHosts" | "cors"> {
+  /** Whether requests need a key. */
+  readonly keysInUse: boolean;
+}
 
 const preflightAgeSeconds = 86_400;
 
@@ -15,7 +20,7 @@ const preflightAgeSeconds = 86_400;
 export function guardOrigin(
   request: FastifyRequest,
   reply: FastifyReply,
-  options: ServerOptions,
+  options: GuardOptions,
 ): void {
   const host = request.headers.host;
   if (host === undefined && request.raw.httpVersion === "1.1") {
@@ -24,7 +29,7 @@ export function guardOrigin(
   if (namesOf(request).filter((name) => name === "host").length > 1) {
     throw new ApiError("badRequest", { reason: "there is more than one Host header" });
   }
-  const keyless = !needsKey(options);
+  const keyless = !options.keysInUse;
   if (keyless && host !== undefined && !isAllowedHost(host, options)) {
     throw new ApiError("forbiddenHost", { host: shorten(host) });
   }
@@ -69,7 +74,7 @@ export function answerPreflight(request: FastifyRequest, reply: FastifyReply): F
 const namesOf = ({ raw }: FastifyRequest): readonly string[] =>
   raw.rawHeaders.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase());
 
-function isAllowedHost(host: string, options: ServerOptions): boolean {
+function isAllowedHost(host: string, options: GuardOptions): boolean {
   if (!isLoopback(options.host)) return true;
   const name = hostName(host);
   if (isLoopback(name)) return true;
@@ -89,10 +94,10 @@ function hostName(host: string): string {
 function allowedOrigin(
   origin: string | undefined,
   host: string | undefined,
-  options: ServerOptions,
+  options: GuardOptions,
 ): string | undefined {
   const given = options.cors === undefined || options.cors.length === 0 ? undefined : options.cors;
-  const cors = given ?? (needsKey(options) ? "*" : undefined);
+  const cors = given ?? (options.keysInUse ? "*" : undefined);
   if (cors === "*" || cors?.includes("*")) return "*";
   if (origin === undefined) return undefined;
   if (isSameOrigin(origin, host)) return origin;

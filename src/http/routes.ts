@@ -3,8 +3,11 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { ApiError } from "../contract/errors.ts";
 import { openApiDocument } from "../contract/openapi.ts";
 import { shorten } from "../contract/shorten.ts";
+import { unlessAborted } from "../engine/unless-aborted.ts";
+import { principalOf } from "./caller.ts";
 import { answerCompletion } from "./completions-route.ts";
 import { pathOf, unknownUrl } from "./error-reply.ts";
+import { answerHealth, answerLive, answerReady } from "./health-route.ts";
 import { readJsonBody } from "./json-body.ts";
 import { answerMetrics } from "./metrics-route.ts";
 import {
@@ -14,15 +17,19 @@ import {
   retrieveEngine,
   retrieveModel,
 } from "./models-route.ts";
+import { permittedModels } from "./permitted-models.ts";
 import { sendJson } from "./response-headers.ts";
 import type { ServerContext } from "./server-context.ts";
 import { detokenize, tokenize, tokenizerInfo } from "./tokens-route.ts";
+import { answerUsage } from "./usage-route.ts";
 import { whileWanted } from "./while-wanted.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
     /** Answered without a key. */
     open?: boolean;
+    /** Answered while the server stops. */
+    tellsState?: boolean;
   }
 }
 
@@ -32,6 +39,7 @@ export interface Methods {
   readonly GET?: Handler;
   readonly POST?: Handler;
   readonly open?: boolean;
+  readonly tellsState?: boolean;
 }
 
 /** URL, in the router's notation, to what answers there. */
@@ -51,27 +59,44 @@ function routesOf(context: ServerContext): Record<string, Methods> {
     "/completions": { POST: complete },
     // Where some clients of other vendors look.
     "/beta/completions": { POST: complete },
-    "/models": { GET: () => listModels(context) },
-    "/models/*": { GET: (request) => retrieveModel(context, restOf(request)) },
-    "/engines": { GET: () => listEngines(context) },
+    "/models": { GET: (request) => listModels(seenBy(request, context)) },
+    "/models/*": { GET: (request) => retrieveModel(seenBy(request, context), restOf(request)) },
+    "/engines": { GET: (request) => listEngines(seenBy(request, context)) },
     "/engines/*": {
       GET: (request, reply) => {
         if (restOf(request).endsWith("/completions")) refuseMethod(request, reply, "POST");
-        return retrieveEngine(context, restOf(request));
+        return retrieveEngine(seenBy(request, context), restOf(request));
       },
       POST: (request, reply) => {
         const rest = restOf(request);
         const model = engineOfPath(rest);
         if (model !== undefined) return answerCompletion(context, request, reply, model);
-        const isEngine = context.catalog.list().some(({ id }) => id === rest);
+        const isEngine = seenBy(request, context)
+          .catalog.list()
+          .some(({ id }) => id === rest);
         throw isEngine ? refuseMethod(request, reply, "GET, HEAD") : unknownUrl(request);
       },
     },
     ...tokenRoutes(context),
-    "/health": { GET: (_, reply) => health(context, reply), open: true },
+    "/usage": { GET: (request) => answerUsage(context, request) },
+    ...healthRoutes(context),
     "/openapi.json": { GET: () => openApi, open: true },
     ...(metrics === "off" ? {} : { "/metrics": metricsRoute(context) }),
   };
+}
+
+function healthRoutes(context: ServerContext): Record<string, Methods> {
+  const row = (GET: Handler): Methods => ({ GET, open: true, tellsState: true });
+  return {
+    "/health": row((_, reply) => answerHealth(context, reply)),
+    "/health/live": row(answerLive),
+    "/health/ready": row((_, reply) => answerReady(context, reply)),
+  };
+}
+
+/** The server's models as the key of the request may use them. */
+function seenBy(request: FastifyRequest, context: ServerContext): ServerContext {
+  return { ...context, catalog: permittedModels(context.catalog, principalOf(request)) };
 }
 
 /** They may have to load a model, and stop waiting for it when the client leaves. */
@@ -80,15 +105,22 @@ function tokenRoutes(context: ServerContext): Record<string, Methods> {
   const wanted =
     (work: Work): Handler =>
     (request, reply) =>
-      whileWanted(context.active, reply, (signal) => work(request, signal));
+      whileWanted(context, request, reply, (signal) =>
+        unlessAborted(work(request, signal), signal),
+      );
   const byBody = (
     work: (context: ServerContext, body: unknown, signal: AbortSignal) => Promise<object>,
-  ) => wanted((request, signal) => work(context, readJsonBody(request), signal));
+  ) =>
+    wanted(async (request, signal) =>
+      work(seenBy(request, context), readJsonBody(request), signal),
+    );
   return {
     "/tokenize": { POST: byBody(tokenize) },
     "/detokenize": { POST: byBody(detokenize) },
     "/tokenizer_info": {
-      GET: wanted((request, signal) => tokenizerInfo(context, queryModel(request), signal)),
+      GET: wanted(async (request, signal) =>
+        tokenizerInfo(seenBy(request, context), queryModel(request), signal),
+      ),
     },
   };
 }
@@ -99,7 +131,8 @@ function metricsRoute({ options, metrics }: ServerContext): Methods {
 
 export function registerRoutes(app: FastifyInstance, routes: RouteTable): void {
   for (const [url, methods] of routes) {
-    const config = { open: methods.open ?? false };
+    const { open = false, tellsState = false } = methods;
+    const config = { open, tellsState };
     for (const method of ["GET", "POST"] as const) {
       const handler = methods[method];
       if (handler !== undefined) app.route({ method, url, config, handler: asJson(handler) });
@@ -164,10 +197,4 @@ const restOf = (request: FastifyRequest): string =>
 function queryModel(request: FastifyRequest): string | undefined {
   const { model } = request.query as Readonly<Record<string, unknown>>;
   return typeof model === "string" && model !== "" ? model : undefined;
-}
-
-function health(context: ServerContext, reply: FastifyReply): object {
-  const state = context.health();
-  if (state.status !== "ok") reply.code(503);
-  return state;
 }

@@ -5,7 +5,7 @@ export interface ServerOptions {
   readonly limits: Limits;
   /** Refuse unknown fields instead of ignoring them. */
   readonly strict: boolean;
-  /** Without keys everybody who reaches the port may use the models. */
+  /** Keys of a server whose parts name no access: without any, everybody may use the models. */
   readonly apiKeys: readonly string[];
   /** The address the server is bound to: decides whether Host headers are checked. */
   readonly host: string;
@@ -22,9 +22,17 @@ export interface ServerOptions {
   /** The version that the OpenAPI document names. */
   readonly version: string;
   readonly bodyBytesMax: number;
+  /** Bodies of all requests that are not answered yet, together. */
+  readonly heldBodyBytesMax: number;
+  /** Connections open at once; further ones are closed without an answer. */
+  readonly connectionsMax: number;
+  /** Requests of one connection that are not answered yet; further ones get a 503. */
+  readonly pipelinedRequestsMax: number;
+  /** Longest time from a request's header to the end of its work. */
+  readonly requestTimeMsMax: number;
   /** Silence in a stream after which a comment line keeps proxies from closing it. */
   readonly keepAliveCommentMs: number;
-  /** How long a client may leave a full send buffer unread before its stream is cut. */
+  /** How long a client may leave a full send buffer unread before its answer is cut. */
   readonly stalledClientMs: number;
   /** Time for a request's header, and for header and body together. */
   readonly headersTimeoutMs: number;
@@ -47,6 +55,10 @@ export const defaultServerOptions: ServerOptions = {
   logPrompts: false,
   version: "0.0.0",
   bodyBytesMax: 16 * 1024 * 1024,
+  heldBodyBytesMax: 256 * 1024 * 1024,
+  connectionsMax: 4096,
+  pipelinedRequestsMax: 16,
+  requestTimeMsMax: 600_000,
   keepAliveCommentMs: 15_000,
   stalledClientMs: 60_000,
   headersTimeoutMs: 20_000,
@@ -55,9 +67,6 @@ export const defaultServerOptions: ServerOptions = {
   // Longer than the idle time of common clients and proxies, so that they close first.
   idleConnectionMs: 75_000,
 };
-
-/** Whether requests need a key. */
-export const needsKey = (options: ServerOptions): boolean => options.apiKeys.length > 0;
 
 /** The part of a logger that the server uses; pino has it. */
 export interface ServerLog {

@@ -18,7 +18,7 @@ export const tokenizedCharactersMax = 1_000_000;
 
 /** The part of a server's context that these routes need; the library has it too. */
 export interface TokensContext {
-  readonly catalog: ModelCatalog;
+  readonly catalog: Pick<ModelCatalog, "resolve">;
   readonly options: { readonly limits: Limits };
 }
 

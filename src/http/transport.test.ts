@@ -217,7 +217,7 @@ describe("closing", () => {
     let answer = "";
     app.addHook("preClose", async () => {
       const client = await RawClient.open(port);
-      client.send("GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n");
+      client.send("GET /models HTTP/1.1\r\nHost: localhost\r\n\r\n");
       answer = await client.end();
     });
     port = await listen(app);

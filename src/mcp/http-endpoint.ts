@@ -1,10 +1,10 @@
 /** Streamable HTTP for agent hosts: one route, guarded as the routes of the API are. */
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
+import type { Access } from "../access/access.ts";
 import { ApiError } from "../contract/errors.ts";
-import { createKeyCheck } from "../http/api-keys.ts";
+import { principalOf, rememberPrincipal } from "../http/caller.ts";
 import { toApiError } from "../http/error-reply.ts";
 import { guardOrigin, isPreflight } from "../http/origin-guard.ts";
-import { defaultServerOptions, needsKey, type ServerOptions } from "../http/server-options.ts";
 import { HttpSessions } from "./http-sessions.ts";
 import { readJson } from "./json.ts";
 import type { McpServerParts } from "./mcp-server.ts";
@@ -12,7 +12,8 @@ import type { McpServerParts } from "./mcp-server.ts";
 export interface HttpEndpointOptions {
   /** The address it is bound to: decides whether Host headers are checked. */
   readonly host: string;
-  readonly apiKeys: readonly string[];
+  /** Whose keys are taken. */
+  readonly access: Access;
   readonly allowedHosts: readonly string[];
   readonly cors: readonly string[];
   readonly bodyBytesMax: number;
@@ -25,7 +26,7 @@ export function createHttpEndpoint(
   parts: McpServerParts,
   options: HttpEndpointOptions,
 ): FastifyInstance {
-  const serverOptions: ServerOptions = { ...defaultServerOptions, ...options };
+  const { access } = options;
   const sessions = new HttpSessions(parts);
   const app = Fastify({
     bodyLimit: options.bodyBytesMax,
@@ -40,15 +41,13 @@ export function createHttpEndpoint(
     if (body === undefined) throw new ApiError("badJson");
     return body;
   });
-  const owners = new WeakMap<FastifyRequest, string>();
-  const checkKey = needsKey(serverOptions) ? createKeyCheck(options.apiKeys) : undefined;
   app.addHook("onRequest", async (request, reply) => {
-    guardOrigin(request, reply, serverOptions);
+    guardOrigin(request, reply, { ...options, keysInUse: access.keysInUse });
     if (reply.hasHeader("access-control-allow-origin")) {
       reply.header("access-control-expose-headers", "Mcp-Session-Id");
     }
     if (isPreflight(request)) return answerPreflight(request, reply);
-    owners.set(request, checkKey?.(request.headers.authorization) ?? "");
+    rememberPrincipal(request, await access.authenticate(request.headers.authorization));
     return undefined;
   });
   app.setErrorHandler((error, _, reply) => {
@@ -67,8 +66,8 @@ export function createHttpEndpoint(
       if (value !== undefined) reply.raw.setHeader(name, value);
     }
     const { raw, body } = request;
-    const owner = owners.get(request) ?? "";
-    const refusal = await sessions.handle({ request: raw, response: reply.raw, body, owner });
+    const exchange = { request: raw, response: reply.raw, body, principal: principalOf(request) };
+    const refusal = await sessions.handle(exchange);
     if (refusal === undefined) return;
     reply.raw.writeHead(refusal.status, { "content-type": "application/json" });
     reply.raw.end(JSON.stringify(protocolError(refusal.message)));

@@ -8,6 +8,7 @@ import type { Server } from "@modelcontextprotocol/sdk/server/index.js";
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { isInitializeRequest, isJSONRPCRequest } from "@modelcontextprotocol/sdk/types.js";
+import type { Principal } from "../access/access.ts";
 import { createMcpServer, type McpServerParts } from "./mcp-server.ts";
 
 /** Sessions kept at once. */
@@ -16,7 +17,7 @@ export const sessionsMax = 64;
 interface Session {
   readonly server: Server;
   readonly transport: StreamableHTTPServerTransport;
-  readonly owner: string;
+  readonly principal: Principal;
   /** HTTP exchanges that are open; a host that listens has one all the time. */
   open: number;
 }
@@ -24,8 +25,8 @@ interface Session {
 export interface HttpExchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** The identity of the key that came with it; "" where there are no keys. */
-  readonly owner: string;
+  /** Whose key came with it. */
+  readonly principal: Principal;
   /** The parsed body; undefined where there is none. */
   readonly body: unknown;
 }
@@ -49,7 +50,7 @@ export class HttpSessions {
   async handle(exchange: HttpExchange): Promise<Refusal | undefined> {
     const id = exchange.request.headers["mcp-session-id"];
     const known = typeof id === "string" ? this.#sessions.get(id) : undefined;
-    if (known !== undefined && known.owner === exchange.owner) {
+    if (known !== undefined && known.principal.owner === exchange.principal.owner) {
       await this.#serve(known, exchange);
       return undefined;
     }
@@ -58,7 +59,7 @@ export class HttpSessions {
       return { status: 400, message: "A session begins with an initialize request" };
     }
     if (!this.#makeRoom()) return { status: 503, message: "Too many sessions are in use" };
-    await this.#serve(await this.#create(exchange.owner), exchange);
+    await this.#serve(await this.#create(exchange.principal), exchange);
     return undefined;
   }
 
@@ -68,15 +69,15 @@ export class HttpSessions {
     await Promise.all(sessions.map(({ server }) => server.close()));
   }
 
-  async #create(owner: string): Promise<Session> {
+  async #create(principal: Principal): Promise<Session> {
     const transport = new StreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
       onsessioninitialized: (id) => {
         this.#sessions.set(id, session);
       },
     });
-    const server = createMcpServer({ ...this.#parts, owner });
-    const session: Session = { server, transport, owner, open: 0 };
+    const server = createMcpServer({ ...this.#parts, principal });
+    const session: Session = { server, transport, principal, open: 0 };
     // The SDK's own type of its callbacks is at odds with exactOptionalPropertyTypes.
     await server.connect(transport as Transport);
     server.onclose = () => {

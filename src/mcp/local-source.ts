@@ -1,4 +1,5 @@
 /** Completions from an engine of our own, by the same path as those of the HTTP API. */
+import type { Access, Principal } from "../access/access.ts";
 import { startCompletion } from "../completion/complete.ts";
 import type { CompletionPart } from "../completion/completion-run.ts";
 import type { CompletionRequest } from "../contract/completion-request.ts";
@@ -7,8 +8,11 @@ import { limitsProfiles } from "../contract/limits.ts";
 import { parseCompletionRequest, readModelName } from "../contract/parse-request.ts";
 import { describeLimits } from "../contract/side-schemas.ts";
 import { writeResponse } from "../contract/write-json.ts";
+import { openAccount } from "../http/completion-account.ts";
 import { foldParts } from "../http/fold-parts.ts";
 import { newCompletionId } from "../http/identifiers.ts";
+import { permittedModels } from "../http/permitted-models.ts";
+import type { ServerLog } from "../http/server-options.ts";
 import type { ModelCatalog } from "../models/catalog.ts";
 import { useModel } from "../models/model-lease.ts";
 import { type Call, type CompletionSource, unlessAborted } from "./completion-source.ts";
@@ -16,6 +20,9 @@ import type { JsonObject } from "./json.ts";
 
 export interface LocalModels {
   readonly catalog: ModelCatalog;
+  /** Where calls are accounted for. */
+  readonly access: Access;
+  readonly log: ServerLog;
   /** Refuse unknown fields instead of ignoring them. */
   readonly strict: boolean;
   close(): Promise<void>;
@@ -38,7 +45,8 @@ export function localSource(opened: Promise<LocalModels>): CompletionSource {
   return {
     isRemote: false,
     complete: async (body, call) => complete(await unlessAborted(models, call.signal), body, call),
-    listModels: async (signal) => list(await unlessAborted(models, signal)),
+    listModels: async ({ signal, principal }) =>
+      list(await unlessAborted(models, signal), principal),
     close: async () => {
       const running = await opened.catch(() => undefined);
       await running?.close();
@@ -47,20 +55,38 @@ export function localSource(opened: Promise<LocalModels>): CompletionSource {
 }
 
 async function complete(
-  { catalog, strict }: LocalModels,
+  { catalog, access, log, strict }: LocalModels,
   body: JsonObject,
   call: Call,
 ): Promise<JsonObject> {
   const name = readModelName(body);
-  const model = catalog.resolve(name);
+  const { principal } = call;
+  const seenMs = performance.now();
+  const model = permittedModels(catalog, principal).resolve(name);
   const request = parseCompletionRequest(body, { limits, strict });
   const id = newCompletionId();
-  const caller = { owner: call.owner, request: id, priority: "interactive" } as const;
+  const caller = { owner: principal.owner, request: id, priority: "interactive" } as const;
   const { fingerprint, choices, usage } = await useModel(model, call.signal, async (engine) => {
     const leased = { engine, insertion: model.insertion };
-    const run = await startCompletion({ ...request, model: name }, leased, call.signal, caller);
-    const folded = await foldParts(reported(run.parts, request, call));
-    return { fingerprint: run.fingerprint, ...folded };
+    const ended = new AbortController();
+    const signal = AbortSignal.any([call.signal, ended.signal]);
+    const run = await startCompletion({ ...request, model: name }, leased, signal, caller);
+    const account = await openAccount({
+      ...{ access, log, principal, run, seenMs, user: request.user, model: model.id },
+      ...{ requestId: id, completionId: id },
+      onRevoked: (reason) => ended.abort(reason),
+      onSettled: () => undefined,
+    });
+    try {
+      const parts = reported(run.parts, request, call);
+      const folded = await foldParts(parts, (part) => account.part(part));
+      await account.complete();
+      return { fingerprint: run.fingerprint, ...folded };
+    } catch (error) {
+      const isCancelled = call.signal.aborted && !(call.signal.reason instanceof ApiError);
+      await account.fail(signal.aborted ? signal.reason : error, isCancelled);
+      throw ended.signal.aborted ? ended.signal.reason : error;
+    }
   });
   const response = writeResponse({
     id,
@@ -87,14 +113,16 @@ async function* reported(
   }
 }
 
-function list({ catalog }: LocalModels): JsonObject {
-  const data = catalog.list().map(({ id, model }) => ({
-    id,
-    object: "model",
-    created: model.created,
-    owned_by: "completionist",
-    max_model_len: model.contextLength,
-    limits: describeLimits(limits),
-  }));
+function list({ catalog }: LocalModels, principal: Principal): JsonObject {
+  const data = permittedModels(catalog, principal)
+    .list()
+    .map(({ id, model }) => ({
+      id,
+      object: "model",
+      created: model.created,
+      owned_by: "completionist",
+      max_model_len: model.contextLength,
+      limits: describeLimits(limits),
+    }));
   return { object: "list", data };
 }

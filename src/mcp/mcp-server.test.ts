@@ -2,6 +2,8 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { expect, test } from "vitest";
+import type { Principal } from "../access/access.ts";
+import { anybody } from "../access/unrecorded-access.ts";
 import { ApiError } from "../contract/errors.ts";
 import type { Call, CompletionSource } from "./completion-source.ts";
 import type { JsonObject } from "./json.ts";
@@ -11,10 +13,10 @@ import { createTools, defaultToolOptions } from "./tools.ts";
 interface Setting {
   readonly complete: CompletionSource["complete"];
   readonly callTimeoutMs?: number;
-  readonly owner?: string;
+  readonly principal?: Principal;
 }
 
-async function connected({ complete, callTimeoutMs = 120_000, owner = "" }: Setting) {
+async function connected({ complete, callTimeoutMs = 120_000, principal = anybody }: Setting) {
   const source: CompletionSource = {
     isRemote: false,
     complete,
@@ -27,7 +29,7 @@ async function connected({ complete, callTimeoutMs = 120_000, owner = "" }: Sett
     tools: createTools(source, { ...defaultToolOptions, callTimeoutMs }),
     callTimeoutMs,
     version: "1.2.3",
-    owner,
+    principal,
     log: { info: record, warn: record, error: record },
   });
   const [near, far] = InMemoryTransport.createLinkedPair();
@@ -135,14 +137,14 @@ test("an error of the API is the result; one that nobody expected is logged and 
 });
 
 test("the run knows whose call it is", async () => {
-  const owners: string[] = [];
+  const principals: Principal[] = [];
   const { ask } = await connected({
-    owner: "a-key",
+    principal: { ...anybody, name: "a-key" },
     complete: async (_, call) => {
-      owners.push(call.owner);
+      principals.push(call.principal);
       return { choices: [] };
     },
   });
   await ask();
-  expect(owners).toEqual(["a-key"]);
+  expect(principals).toMatchObject([{ name: "a-key" }]);
 });

@@ -11,6 +11,8 @@ import {
   McpError,
   type ServerNotification,
 } from "@modelcontextprotocol/sdk/types.js";
+import type { Principal } from "../access/access.ts";
+import { anybody } from "../access/unrecorded-access.ts";
 import { shorten } from "../contract/shorten.ts";
 import { Progress } from "./progress.ts";
 import { callTimeout, errorBodyOf, isExpected } from "./tool-error.ts";
@@ -21,8 +23,8 @@ export interface McpServerParts {
   readonly callTimeoutMs: number;
   readonly version: string;
   readonly log: McpLog;
-  /** The key's identity of the host that is connected; "" where there are no keys. */
-  readonly owner?: string;
+  /** Whose host is connected; without it, anybody's. */
+  readonly principal?: Principal;
 }
 
 /** The part of a logger that is used; pino has it. */
@@ -71,7 +73,7 @@ interface Caller {
 async function callTool(
   tool: CommandTool,
   given: Readonly<Record<string, unknown>>,
-  { callTimeoutMs, log, owner = "" }: McpServerParts,
+  { callTimeoutMs, log, principal = anybody }: McpServerParts,
   caller: Caller,
 ): Promise<CallToolResult> {
   const late = new AbortController();
@@ -80,7 +82,7 @@ async function callTool(
   const progress = new Progress(caller);
   try {
     tool.check(given);
-    return await tool.run(given, { signal, progress, owner });
+    return await tool.run(given, { signal, progress, principal });
   } catch (thrown) {
     // An interrupted run may fail in any way; why it was interrupted is what counts.
     const cause: unknown = signal.aborted ? signal.reason : thrown;

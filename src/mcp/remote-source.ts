@@ -20,7 +20,7 @@ export function remoteSource(options: RemoteSourceOptions): CompletionSource {
   return {
     isRemote: true,
     complete: (body, call) => server.complete(body, call),
-    listModels: (signal) => server.listModels(signal),
+    listModels: ({ signal }) => server.listModels(signal),
     close: async () => undefined,
   };
 }

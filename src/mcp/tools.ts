@@ -119,8 +119,8 @@ function listModelsTool(source: CompletionSource): CommandTool {
       annotations: readOnly("List models", source.isRemote),
     },
     check: argumentCheck(listModelsInput),
-    run: async (_, { signal }) => {
-      const models = await source.listModels(signal);
+    run: async (_, call) => {
+      const models = await source.listModels(call);
       return { content: [textContent(modelNames(models).join("\n"))], structuredContent: models };
     },
   };

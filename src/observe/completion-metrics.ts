@@ -1,4 +1,5 @@
 /** What is measured of completions, by model: how long clients wait, and the tokens they use. */
+import type { Counter } from "prom-client";
 import type { Usage } from "../contract/responses.ts";
 import type { MetricMaker } from "./metric-maker.ts";
 
@@ -24,7 +25,10 @@ interface ModelMeters {
   readonly completionTokens: Adder;
 }
 
+const outcomes = ["completed", "failed", "cancelled"] as const;
+
 export class CompletionMetrics {
+  readonly #ends: Counter<"model" | "outcome">;
   readonly #nowMs: () => number;
   readonly #newMeters: (model: string) => ModelMeters;
   readonly #byModel = new Map<string, ModelMeters>();
@@ -32,11 +36,19 @@ export class CompletionMetrics {
   constructor(make: MetricMaker, nowMs: () => number) {
     this.#nowMs = nowMs;
     this.#newMeters = defineMeters(make);
+    const ends = "Completions that were handed to the model, by how they ended.";
+    this.#ends = make.counter("completions_total", ends, ["model", "outcome"]);
   }
 
   /** Shows the model's metrics before its first request. `model` is no alias: names are few. */
   addModel(model: string): void {
     this.#metersOf(model);
+    for (const outcome of outcomes) this.#ends.inc({ model, outcome }, 0);
+  }
+
+  /** A completion ended: it was whole, it failed, or its client left. */
+  ended(model: string, outcome: string): void {
+    this.#ends.inc({ model, outcome });
   }
 
   /** A completion is handed to the model; its request was seen at `seenMs` on the same clock. */

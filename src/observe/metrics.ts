@@ -1,5 +1,6 @@
 /** The metrics of one server, for Prometheus. Each server has its own: nothing is shared. */
 import { Registry } from "prom-client";
+import { AccessMetrics } from "./access-metrics.ts";
 import { CompletionMetrics } from "./completion-metrics.ts";
 import { EngineMetrics, type EngineSample } from "./engine-metrics.ts";
 import { MetricMaker } from "./metric-maker.ts";
@@ -16,6 +17,7 @@ export interface MetricsOptions {
 export class Metrics {
   readonly requests: RequestMetrics;
   readonly completions: CompletionMetrics;
+  readonly access: AccessMetrics;
   readonly #engines: EngineMetrics;
   readonly #registry = new Registry();
 
@@ -23,6 +25,7 @@ export class Metrics {
     const make = new MetricMaker(this.#registry);
     this.requests = new RequestMetrics(make, nowMs);
     this.completions = new CompletionMetrics(make, nowMs);
+    this.access = new AccessMetrics(make);
     this.#engines = new EngineMetrics(make);
     addProcessMetrics(make, version);
   }

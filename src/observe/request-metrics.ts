@@ -23,6 +23,7 @@ export class RequestMetrics {
   readonly #retries;
   readonly #errors;
   readonly #ignored;
+  readonly #refusedConnections;
   readonly #ignoredNames = new BoundedNames(ignoredNamesMax);
   readonly #nowMs: () => number;
   readonly #byRoute = new Map<string, RouteMeters>();
@@ -44,8 +45,15 @@ export class RequestMetrics {
     this.#retries = make.counter("http_retries_total", retries, ["retry"]);
     const errors = "Errors sent to clients, also inside of streams, by their row of the table.";
     this.#errors = make.counter("errors_total", errors, ["error"]);
+    const refused = "Connections that were closed at once because there were too many.";
+    this.#refusedConnections = make.counter("connections_refused_total", refused, []);
     const ignored = "Unknown parameters of requests that were ignored.";
     this.#ignored = make.counter("ignored_parameters_total", ignored, ["parameter"]);
+  }
+
+  /** A connection was closed at once: there were as many as there may be. */
+  connectionRefused(): void {
+    this.#refusedConnections.inc();
   }
 
   /** A request came in. `route` is a template of the router; undefined: none fits. */
