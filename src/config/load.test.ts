@@ -57,7 +57,7 @@ describe("which place wins", () => {
       context: undefined,
       port: 8080,
       host: "127.0.0.1",
-      slots: 8,
+      slots: undefined,
       numerics: "reproducible",
       kvType: "f16",
       insertion: { kind: "auto" },

@@ -18,9 +18,9 @@ export interface OpenOptions {
   readonly model?: string | undefined;
   /** Tokens of one sequence, prompt and completion. Default 4,096, or the model's if that is less. */
   readonly context?: number | undefined;
-  /** Sequences evaluated at once; further ones wait. Default 8. */
+  /** Sequences evaluated at once; further ones wait. Default 8, fewer where memory is short. */
   readonly slots?: number | undefined;
-  /** Threads that the engine computes with. Default: cores - 1, at least 1. */
+  /** Threads that the engine computes with. Default: their number follows what else runs. */
   readonly threads?: number | undefined;
   /**
    * `reproducible` (the default): the same request gives the same bytes, whatever else runs. `exact`:

@@ -14,6 +14,7 @@ import { unlessAborted } from "../engine/unless-aborted.ts";
 import { TableVocabulary } from "../engine/vocabulary-table.ts";
 import { addCounts, type EngineStats, restingStats, zeroCounts } from "../observe/engine-stats.ts";
 import { queuedJobsMax } from "../scheduler/scheduler.ts";
+import { chooseSize } from "./choose-size.ts";
 import { EngineChild, type EngineLog } from "./engine-child.ts";
 import { EngineKeeper, type EngineState } from "./engine-keeper.ts";
 import { fingerprintOf } from "./fingerprint.ts";
@@ -24,7 +25,11 @@ import { type WatchdogLimits, watchdogLimits } from "./watchdog-limits.ts";
 
 export type { EngineState };
 
-export interface EmbeddedEngineOptions extends Omit<LoadOptions, "prefixCacheBytesMax"> {
+export interface EmbeddedEngineOptions extends Omit<LoadOptions, "prefixCacheBytesMax" | "slots"> {
+  /** Undefined: 8, or fewer where memory is short. */
+  readonly slots: number | undefined;
+  /** What the engine may take; undefined: what is free. */
+  readonly memoryBytesMax?: number | undefined;
   /** Default 1 GiB. */
   readonly prefixCacheBytesMax?: number;
   /**
@@ -36,6 +41,8 @@ export interface EmbeddedEngineOptions extends Omit<LoadOptions, "prefixCacheByt
   readonly artifact: string;
   readonly log: EngineLog;
 }
+
+type SizedOptions = EmbeddedEngineOptions & Pick<LoadOptions, "slots">;
 
 const defaultPrefixCacheBytesMax = 1024 ** 3;
 /**
@@ -49,10 +56,12 @@ const attemptsMax = 2;
  * included, however deep in the library it is.
  */
 export async function startEmbeddedEngine(
-  options: EmbeddedEngineOptions,
+  wanted: EmbeddedEngineOptions,
   signal?: AbortSignal,
 ): Promise<EmbeddedEngine> {
   signal?.throwIfAborted();
+  // Once: an engine that is started again has the size that the first one had.
+  const options: SizedOptions = { ...wanted, ...chooseSize(wanted) };
   const child = startChild(options, limitsOf(options));
   const stop = () => child.stop();
   signal?.addEventListener("abort", stop, { once: true });
@@ -80,7 +89,7 @@ export class EmbeddedEngine implements Engine {
   /** Of the processes that have ended. */
   #endedCounts = zeroCounts;
 
-  constructor(options: EmbeddedEngineOptions, { child, model, identity }: StartedEngine) {
+  constructor(options: SizedOptions, { child, model, identity }: StartedEngine) {
     this.#description = describe(options, model, identity.hash);
     const limits = limitsOf(options);
     this.#keeper = new EngineKeeper<EngineChild>(
@@ -88,7 +97,7 @@ export class EmbeddedEngine implements Engine {
         start: () => startChild(options, limits),
         checkFiles: () => identity.check(),
         filesState: () => filesState(identity.paths),
-        waitingMax: queuedJobsMax,
+        waitingMax: options.queuedJobsMax ?? queuedJobsMax,
         onEnded: ({ stats }) => {
           this.#endedCounts = addCounts(this.#endedCounts, stats?.counts ?? zeroCounts);
         },
@@ -152,10 +161,11 @@ export class EmbeddedEngine implements Engine {
   }
 }
 
-function startChild(options: EmbeddedEngineOptions, limits: WatchdogLimits): EngineChild {
+function startChild(options: SizedOptions, limits: WatchdogLimits): EngineChild {
   const { modelPath, contextLength, slots, threads, numerics, kvType, log } = options;
   const prefixCacheBytesMax = options.prefixCacheBytesMax ?? defaultPrefixCacheBytesMax;
-  const load = { modelPath, contextLength, slots, threads, numerics, kvType, prefixCacheBytesMax };
+  const limit = { prefixCacheBytesMax, queuedJobsMax: options.queuedJobsMax };
+  const load = { modelPath, contextLength, slots, threads, numerics, kvType, ...limit };
   return new EngineChild({ load, limits, log });
 }
 

@@ -6,10 +6,14 @@
 import { ApiError } from "../contract/errors.ts";
 import { TableVocabulary } from "../engine/vocabulary-table.ts";
 import type { EngineStats } from "../observe/engine-stats.ts";
+import type { Backend } from "../scheduler/backend.ts";
+import { GovernedBackend, type ThreadedBackend } from "../scheduler/governed-backend.ts";
 import { Scheduler, widthMaxOf } from "../scheduler/scheduler.ts";
+import { ThreadGovernor } from "../scheduler/thread-governor.ts";
 import { measureWidths } from "../scheduler/width-measure.ts";
 import { WidthPlanner } from "../scheduler/width-planner.ts";
 import { dieWithParent } from "./die-with-parent.ts";
+import { FreeCores, usableCores } from "./free-cores.ts";
 import type { FromEngine, JobEvent, ToEngine } from "./messages.ts";
 import { openContext, type ServedContext } from "./served-context.ts";
 import { StatsReporter } from "./stats-reporter.ts";
@@ -17,6 +21,9 @@ import { StatsReporter } from "./stats-reporter.ts";
 let served: ServedContext | undefined;
 let scheduler: Scheduler | undefined;
 let reporter: StatsReporter | undefined;
+/** Undefined: the number of threads was said. */
+let governor: ThreadGovernor | undefined;
+let fixedThreads = 1;
 let stepping = false;
 let outgoing: JobEvent[] = [];
 
@@ -37,8 +44,12 @@ function receive(message: ToEngine): void {
 }
 
 function load(message: Extract<ToEngine, { kind: "load" }>): void {
+  const cores = usableCores();
+  governor = message.options.threads === undefined ? new ThreadGovernor({ cores }) : undefined;
+  fixedThreads = message.options.threads ?? 1;
+  const threads = governor?.threads ?? fixedThreads;
   try {
-    served = openContext(message.options);
+    served = openContext({ ...message.options, threads });
   } catch (error) {
     const text = error instanceof Error ? error.message : String(error);
     send({ kind: "loadFailed", message: text }, () => process.exit(1));
@@ -52,7 +63,7 @@ function load(message: Extract<ToEngine, { kind: "load" }>): void {
   measureWidths({ backend, planner, padRows, widthMax, nowMs });
   const probedMs = nowMs() - probeMs;
   scheduler = new Scheduler({
-    backend,
+    backend: governed(backend, nowMs),
     planner,
     vocabulary: new TableVocabulary(served.vocabulary),
     padRows,
@@ -60,6 +71,7 @@ function load(message: Extract<ToEngine, { kind: "load" }>): void {
     reuseGenerated: served.reuseGenerated,
     bytesPerToken: served.bytesPerToken,
     idleBytesMax: message.options.prefixCacheBytesMax,
+    queuedJobsMax: message.options.queuedJobsMax,
     nowMs,
     onEvent: (id, event) => outgoing.push({ id, event }),
     onEnded: (id) => outgoing.push({ id, ended: true }),
@@ -73,6 +85,12 @@ function load(message: Extract<ToEngine, { kind: "load" }>): void {
   send({ kind: "loaded", model: { contextLength, slots, libraryVersion, probedMs, vocabulary } });
   reporter = newReporter(scheduler, { slots, capacityTokens: slots * contextLength });
   reporter.stepped(true);
+}
+
+function governed(backend: ThreadedBackend, nowMs: () => number): Backend {
+  if (governor === undefined) return backend;
+  const free = new FreeCores();
+  return new GovernedBackend({ backend, governor, nowMs, freeCores: () => free.get(nowMs()) });
 }
 
 async function tokenize(message: Extract<ToEngine, { kind: "tokenize" }>): Promise<void> {
@@ -136,6 +154,7 @@ function readStats(working: Scheduler, size: EngineSize): EngineStats {
     busySlots,
     heldTokens: heldTokens.all,
     idleTokens: heldTokens.idle,
+    threads: governor?.threads ?? fixedThreads,
     residentBytes: process.memoryUsage.rss(),
     counts: { readTokens, cachedTokens, generatedTokens, cpuSeconds: (user + system) / 1e6 },
   };

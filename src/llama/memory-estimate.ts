@@ -8,14 +8,17 @@ import { type CacheType, defaultRowsMax } from "./llama-backend.ts";
 import { type NumericsMode, planNumerics } from "./numerics.ts";
 import { type TensorType, tensorType, tensorTypeId } from "./tensor-types.ts";
 
-export interface MemoryOptions {
+export interface CacheFormat {
+  readonly numerics: NumericsMode;
+  /** Number format of the cached keys; of the values too in `fast`. */
+  readonly kvType: CacheType;
+}
+
+export interface MemoryOptions extends CacheFormat {
   /** Tokens of one sequence. */
   readonly contextLength: number;
   /** Sequences held at once. */
   readonly slots: number;
-  readonly numerics: NumericsMode;
-  /** Number format of the cached keys; of the values too in `fast`. */
-  readonly kvType: CacheType;
 }
 
 /** Bytes. */
@@ -67,12 +70,31 @@ export function estimateMemory(header: Header, options: MemoryOptions): MemoryEs
   return { weights, cache, compute, overhead, total };
 }
 
+/** What one token of a sequence takes in the cache; 0 where the state has a fixed size. */
+export function cacheBytesPerToken(header: Header, format: CacheFormat): number {
+  return cellBytes(readFacts(header), format);
+}
+
+/** Throws a RangeError when the heads of this model cannot be cached in that format. */
+export function checkCacheFormat(header: Header, { kvType, numerics }: CacheFormat): void {
+  const { keyHeads, keyLength, valueLength } = readFacts(header);
+  if (keyHeads.every((heads) => heads === 0)) return;
+  const { blockLength } = formatOf(kvType);
+  const lengths = numerics === "fast" ? [keyLength, valueLength] : [keyLength];
+  const unfit = lengths.find((length) => length % blockLength !== 0);
+  if (unfit === undefined) return;
+  throw new RangeError(
+    `--kv-type ${kvType} stores numbers in blocks of ${blockLength}, but this model's heads have ` +
+      `${unfit}; use --kv-type f16.`,
+  );
+}
+
 /** Formats that are never repacked. */
 function isWide(type: string): boolean {
   return type === "F32" || type === "F16" || type === "BF16";
 }
 
-/** Tokens of context the model was trained for; undefined when its header does not say. */
+/** Tokens of context the model was trained for; Infinity when its header does not say. */
 export function trainedContextLength(header: Pick<Header, "architecture" | "metadata">): number {
   const value = header.metadata.get(`${header.architecture}.context_length`);
   return typeof value === "number" && value > 0 ? value : Number.POSITIVE_INFINITY;
@@ -140,19 +162,23 @@ function stateLength(number: (name: string) => number, embedding: number): numbe
 }
 
 function cacheBytes(facts: Facts, options: MemoryOptions): number {
-  const { contextLength, slots, kvType, numerics } = options;
+  const { contextLength, slots } = options;
   const cells = Math.ceil(contextLength / cellsAtOnce) * cellsAtOnce;
+  const keyless = facts.keyHeads.filter((heads) => heads === 0).length;
+  const stateBytes = keyless * facts.stateLength * float32Bytes;
+  return slots * (cells * cellBytes(facts, options) + stateBytes);
+}
+
+/** Keys and values of one token in all layers. */
+function cellBytes(facts: Facts, { kvType, numerics }: CacheFormat): number {
   const keyType = formatOf(kvType);
   const valueType = formatOf(numerics === "fast" ? kvType : "f16");
   let bytes = 0;
   for (const heads of facts.keyHeads) {
-    if (heads === 0) bytes += facts.stateLength * float32Bytes;
-    else {
-      const keys = rowBytes(heads * facts.keyLength, keyType);
-      bytes += cells * (keys + rowBytes(heads * facts.valueLength, valueType));
-    }
+    bytes += rowBytes(heads * facts.keyLength, keyType);
+    bytes += rowBytes(heads * facts.valueLength, valueType);
   }
-  return bytes * slots;
+  return bytes;
 }
 
 /**

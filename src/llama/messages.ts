@@ -12,12 +12,15 @@ export interface LoadOptions {
   /** Tokens of one sequence; undefined: 4,096, or what the model was trained for if less. */
   readonly contextLength: number | undefined;
   readonly slots: number;
-  readonly threads: number;
+  /** Undefined: as many as prove best, changing with what else runs. */
+  readonly threads: number | undefined;
   readonly numerics: NumericsMode;
   /** Number format of the cached keys; of the values too where `fast` allows it. */
   readonly kvType: CacheType;
   /** What sequences that nobody uses may hold for later prompts. */
   readonly prefixCacheBytesMax: number;
+  /** Jobs that may wait for a slot; undefined: 8,192. */
+  readonly queuedJobsMax?: number | undefined;
 }
 
 export interface LoadedModel {

@@ -1,12 +1,13 @@
 /** Loads a model and opens the context that the engine process steps. */
 import type { TokenizeOptions } from "../engine/engine.ts";
 import type { VocabularyData } from "../engine/vocabulary-table.ts";
-import type { Backend } from "../scheduler/backend.ts";
+import type { ThreadedBackend } from "../scheduler/governed-backend.ts";
 import type { MatchRules } from "../scheduler/prefix-match.ts";
-import { cacheBytesPerToken } from "./cache-size.ts";
+import { defaultContextLength } from "./engine-size.ts";
 import { readGgufHeader } from "./gguf-header.ts";
 import { openLibrary } from "./library.ts";
 import { LlamaBackend } from "./llama-backend.ts";
+import { cacheBytesPerToken } from "./memory-estimate.ts";
 import type { LoadOptions } from "./messages.ts";
 import { Model } from "./model.ts";
 import { planNumerics, restrictNumerics } from "./numerics.ts";
@@ -14,7 +15,7 @@ import { tokenize, tokenizeApart } from "./tokenizer.ts";
 import { readVocabulary } from "./vocabulary.ts";
 
 export interface ServedContext {
-  readonly backend: Backend;
+  readonly backend: ThreadedBackend;
   readonly vocabulary: VocabularyData;
   readonly libraryVersion: string;
   /** Whether lone rows need a neighbour (scheduler/padding.ts). */
@@ -29,11 +30,15 @@ export interface ServedContext {
 /** Longer texts are split into tokens beside the steps of the model, not between them. */
 const quickTextUnits = 8192;
 
-/** Tokens of one sequence, unless told; a model trained for less keeps to that. */
-export const defaultContextLength = 4096;
+export { defaultContextLength };
+
+export interface ContextOptions extends LoadOptions {
+  /** To begin with. */
+  readonly threads: number;
+}
 
 /** Throws an Error of one clear sentence. */
-export function openContext(options: LoadOptions): ServedContext {
+export function openContext(options: ContextOptions): ServedContext {
   const { modelPath, slots, threads, kvType } = options;
   const library = openLibrary();
   const header = readGgufHeader(modelPath);
@@ -62,7 +67,7 @@ export function openContext(options: LoadOptions): ServedContext {
       rowsMin: numerics.mode === "fast" || numerics.pairDecodeRows ? 1 : 2,
       cutsAnywhere: !model.facts.isRecurrent && !model.facts.isHybrid,
     },
-    bytesPerToken: cacheBytesPerToken(header),
+    bytesPerToken: cacheBytesPerToken(header, options),
     tokenize: async (text, tokenizeOptions) =>
       text.length <= quickTextUnits
         ? tokenize(model, text, tokenizeOptions)

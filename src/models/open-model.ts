@@ -23,6 +23,10 @@ export interface OpenModelSettings
   readonly watchdog?: number | undefined;
   /** Bytes that idle sequences may keep for later prompts; undefined: 1 GiB. */
   readonly prefixCache?: number;
+  /** Bytes that the engine may take; undefined: what is free. */
+  readonly memory?: number | undefined;
+  /** Prompts that may wait for a slot; undefined: 8,192. */
+  readonly queue?: number;
   /** The cache folder. */
   readonly cache: string;
 }
@@ -69,10 +73,18 @@ async function startEngine(
   const { context, slots, threads, numerics, kvType } = settings;
   const { path: modelPath, artifact } = file;
   const engineOptions = { modelPath, artifact, contextLength: context, slots, threads, numerics };
-  const { prefixCache: prefixCacheBytesMax, watchdog: watchdogSeconds } = settings;
+  const { prefixCache: prefixCacheBytesMax, watchdog: watchdogSeconds, memory, queue } = settings;
   const cacheLimit = prefixCacheBytesMax === undefined ? {} : { prefixCacheBytesMax };
   const starting = startEmbeddedEngine(
-    { ...engineOptions, ...cacheLimit, watchdogSeconds, kvType, log },
+    {
+      ...engineOptions,
+      ...cacheLimit,
+      queuedJobsMax: queue,
+      memoryBytesMax: memory,
+      watchdogSeconds,
+      kvType,
+      log,
+    },
     signal,
   ).catch((error) => {
     throw new EngineStartError((error as Error).message, { cause: error });

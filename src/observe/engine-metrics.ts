@@ -34,6 +34,7 @@ const gauges: readonly (readonly [name: string, help: string, value: Value])[] =
     "Tokens that the key-value cache can hold.",
     ({ stats }) => stats.capacityTokens,
   ],
+  ["engine_threads", "Threads that the engine last computed with.", ({ stats }) => stats.threads],
   [
     "engine_resident_memory_bytes",
     "Memory of the engine's process, the model file's pages included.",

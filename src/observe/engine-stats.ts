@@ -12,6 +12,8 @@ export interface EngineStats {
   readonly capacityTokens: number;
   /** Of the tokens held, those in sequences that nobody uses: kept for later prompts. */
   readonly idleTokens: number;
+  /** Threads that the last call computed with; 0: there is no engine. */
+  readonly threads: number;
   /** Memory of the engine's process. */
   readonly residentBytes: number;
   readonly counts: EngineCounts;
@@ -59,6 +61,7 @@ export function restingStats(
     heldTokens: 0,
     capacityTokens,
     idleTokens: 0,
+    threads: 0,
     residentBytes: 0,
     counts,
   };

@@ -1,5 +1,4 @@
 /** The model and the engine that runs it. */
-import { availableParallelism } from "node:os";
 import { z } from "zod";
 import type { Insertion } from "../../completion/insertion.ts";
 import {
@@ -41,22 +40,25 @@ export const modelSettings = {
     min: 16,
     max: 16_777_216,
     defaultValue: undefined,
-    defaultText: "4096, or the model's own length if that is less",
+    defaultText: "4096, or the model's own length if that is less; less where memory is short",
   }),
-  slots: integerSetting({
+  slots: integerSetting<number | undefined>({
     placeholder: "N",
     help: "Sequences evaluated at once; more requests than that wait.",
     min: 1,
     max: 256,
-    defaultValue: 8,
+    defaultValue: undefined,
+    defaultText: "8, or fewer where memory is short",
   }),
-  threads: integerSetting({
+  threads: integerSetting<number | undefined>({
     placeholder: "N",
-    help: "Threads that the engine computes with. A container's CPU limit counts as its cores.",
+    help:
+      "Threads that the engine computes with. Without it their number follows what else runs on the " +
+      "machine. A container's CPU limit counts as its cores.",
     min: 1,
     max: 1024,
-    defaultValue: () => Math.max(1, availableParallelism() - 1),
-    defaultText: "cores - 1, at least 1",
+    defaultValue: undefined,
+    defaultText: "from 1 to the number of cores, whatever is fastest",
   }),
   watchdog: secondsSetting<number | undefined>({
     placeholder: "SECONDS",

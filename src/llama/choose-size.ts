@@ -1,0 +1,30 @@
+/** Decides on an engine's size before its process starts, and tells what it will take. */
+import { type AvailableMemory, bytesText, planEngineSize, type WantedSize } from "./engine-size.ts";
+import { freeMemoryBytes } from "./free-memory.ts";
+import { readGgufHeader } from "./gguf-header.ts";
+
+export interface SizeRequest extends WantedSize {
+  readonly modelPath: string;
+  /** The artifact's name, for the user. */
+  readonly artifact: string;
+  readonly memoryBytesMax?: number | undefined;
+  readonly log: { info(text: string): void; warn(text: string): void };
+}
+
+/** Throws a ModelFileError, a MemoryShortError or a RangeError, each one sentence. */
+export function chooseSize(
+  request: SizeRequest,
+  freeBytes = freeMemoryBytes(),
+): { readonly contextLength: number; readonly slots: number } {
+  const { modelPath, artifact, log } = request;
+  const available: AvailableMemory = { freeBytes, limitBytes: request.memoryBytesMax };
+  const size = planEngineSize(readGgufHeader(modelPath), request, available);
+  for (const warning of size.warnings) log.warn(warning);
+  const { contextLength, slots, memory } = size;
+  const sequences = slots === 1 ? "1 sequence" : `${slots} sequences`;
+  log.info(
+    `Loading ${artifact} (${bytesText(memory.weights)}): ${sequences} of ${contextLength} tokens, ` +
+      `about ${bytesText(memory.total)} of memory.`,
+  );
+  return { contextLength, slots };
+}
