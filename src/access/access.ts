@@ -80,7 +80,9 @@ export interface UsageQuery {
 /** Sums over the requests of one group; the members that were not asked for are absent. */
 export interface UsageRow {
   readonly day?: string;
+  /** Name of the key, and its id where it is one of the database. */
   readonly key?: string;
+  readonly keyId?: string;
   readonly model?: string;
   readonly user?: string;
   readonly requests: number;

@@ -1,0 +1,57 @@
+/** Counts what waits for the database, refuses what is too much, and remembers how writing went. */
+import { type OperationMode, pendingOperationsMax, StoreError, type StoreState } from "./store.ts";
+
+export interface PendingOptions {
+  /** Settlements are never refused: each has its reservation, which was counted. */
+  readonly always: boolean;
+  readonly mode: OperationMode;
+}
+
+export class PendingOperations {
+  /** When each pending write began, oldest first. */
+  readonly #writes = new Map<symbol, number>();
+  readonly #onIdle: (() => void)[] = [];
+  #pending = 0;
+  #writable = true;
+
+  async track<Output>(options: PendingOptions, run: () => Promise<Output>): Promise<Output> {
+    if (this.#pending >= pendingOperationsMax && !options.always) {
+      throw new StoreError("busy", `More than ${pendingOperationsMax} operations wait.`);
+    }
+    this.#pending += 1;
+    const mark = Symbol();
+    const isWrite = options.mode === "write";
+    if (isWrite) this.#writes.set(mark, performance.now());
+    try {
+      const output = await run();
+      if (isWrite) this.#writable = true;
+      return output;
+    } catch (error) {
+      const gone = error instanceof StoreError && error.problem === "unavailable";
+      if (isWrite && gone) this.#writable = false;
+      throw error;
+    } finally {
+      this.#writes.delete(mark);
+      this.#pending -= 1;
+      if (this.#pending === 0) for (const resolve of this.#onIdle.splice(0)) resolve();
+    }
+  }
+
+  /** Resolves when nothing is pending. */
+  async idle(): Promise<void> {
+    while (this.#pending > 0) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#onIdle.push(resolve);
+      await promise;
+    }
+  }
+
+  state(): StoreState {
+    const [oldest] = this.#writes.values();
+    return {
+      pendingWrites: this.#writes.size,
+      lagMs: oldest === undefined ? 0 : performance.now() - oldest,
+      writable: this.#writable,
+    };
+  }
+}
