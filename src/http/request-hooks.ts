@@ -1,13 +1,13 @@
 /** What every request goes through before its route, and every answer after it. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { ApiError } from "../contract/errors.ts";
-import { rememberPrincipal } from "./caller.ts";
+import { principalOf, rememberPrincipal } from "./caller.ts";
 import { Pipelines } from "./connections.ts";
 import { pathOf } from "./error-reply.ts";
 import { limitReading } from "./limit-reading.ts";
 import { meterRequest } from "./metrics-route.ts";
 import { answerPreflight, guardOrigin, isPreflight } from "./origin-guard.ts";
-import { traceRequest } from "./request-trace.ts";
+import { traceOf, traceRequest } from "./request-trace.ts";
 import {
   compressPayload,
   elapsedMs,
@@ -41,7 +41,9 @@ export function addRequestHooks(
     if (closing.begun && !tellsState) throw shuttingDown();
     pipelines.enter(request, reply);
     if (!open) {
-      rememberPrincipal(request, await access.authenticate(request.headers.authorization));
+      const principal = await access.authenticate(request.headers.authorization);
+      rememberPrincipal(request, principal);
+      traceOf(request).caller({ id: principal.keyId, name: principal.name });
     }
     nameService(reply);
     return request.is404 ? answerWithoutRoute(request, reply, routes) : undefined;
@@ -66,10 +68,19 @@ function observe(request: FastifyRequest, { raw }: FastifyReply, context: Server
     bodies.release(request.raw);
     const fields = { requestId: request.id, method: request.method, path: pathOf(request) };
     const outcome = status === undefined ? { clientLeft: true } : { status };
-    log.info({ ...fields, ...outcome, ms: elapsedMs(request) }, "request");
+    log.info({ ...fields, ...keyFields(request), ...outcome, ms: elapsedMs(request) }, "request");
   });
   // A connection kept open after its last answer would hold up the end of the server.
   raw.once("finish", () => {
     if (closing.begun) request.raw.socket.destroySoon();
   });
+}
+
+/** Which key asked: its row and its name, never the key. */
+function keyFields(request: FastifyRequest): { keyId?: string; keyName?: string } {
+  const { keyId, name } = principalOf(request);
+  return {
+    ...(keyId === undefined ? {} : { keyId }),
+    ...(name === "" ? {} : { keyName: name }),
+  };
 }

@@ -28,6 +28,7 @@ import {
   BatchSpanProcessor,
   ParentBasedSampler,
   type Sampler,
+  type SpanExporter,
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from "@opentelemetry/sdk-trace";
@@ -64,11 +65,14 @@ export class OtelTracing implements Tracing {
   readonly #provider: TracerProvider;
   readonly #tracer: Tracer;
   readonly #followsCallers: boolean;
+  readonly #complain: Complain;
 
   constructor({ settings, version, log, nowMs = () => performance.now() }: OtelTracingOptions) {
-    complainTo(log, nowMs);
+    const complain = complaints(log, nowMs);
+    hearLibrary(complain);
+    this.#complain = complain;
     const { queue } = settings;
-    const exporter = new OTLPTraceExporter({ url: settings.url });
+    const exporter = new TellingExporter(new OTLPTraceExporter({ url: settings.url }), complain);
     const processor = new BatchSpanProcessor({
       exporter,
       maxQueueSize: queue.spansMax,
@@ -100,7 +104,10 @@ export class OtelTracing implements Tracing {
   async close(): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, closeMsMax);
+      timer = setTimeout(() => {
+        this.#complain("the collector did not take the last ones in time");
+        resolve();
+      }, closeMsMax);
     });
     // A failure to send was told already.
     const sent = this.#provider.shutdown().catch(() => {});
@@ -119,19 +126,47 @@ function samplerOf({ kind, ratio, parentDecides }: Sampling): Sampler {
   return parentDecides ? new ParentBasedSampler({ root }) : root;
 }
 
-/** What the library has to say goes to our log, cut short and not too often. */
-function complainTo(log: TracingLog, nowMs: () => number): void {
+type Complain = (message: string) => void;
+
+/** Puts it into the log, cut short and not too often. */
+function complaints(log: TracingLog, nowMs: () => number): Complain {
   let lastMs = Number.NEGATIVE_INFINITY;
-  const complain = (message: string) => {
+  return (message) => {
     if (nowMs() - lastMs < complaintsApartMs) return;
     lastMs = nowMs();
     log.warn({ reason: message.slice(0, complaintCharactersMax) }, "traces could not be sent");
   };
+}
+
+/** What the library has to say about itself, spans that it dropped for instance. */
+function hearLibrary(complain: Complain): void {
   const quiet = () => {};
   diag.setLogger(
     { error: complain, warn: complain, info: quiet, debug: quiet, verbose: quiet },
     { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true },
   );
+}
+
+/** An exporter that tells of every failure, also of the last one, which the library keeps quiet. */
+class TellingExporter implements SpanExporter {
+  readonly #inner: SpanExporter;
+  readonly #complain: Complain;
+
+  constructor(inner: SpanExporter, complain: Complain) {
+    this.#inner = inner;
+    this.#complain = complain;
+  }
+
+  export(...[spans, done]: Parameters<SpanExporter["export"]>): void {
+    this.#inner.export(spans, (result) => {
+      if (result.error !== undefined) this.#complain(result.error.message);
+      done(result);
+    });
+  }
+
+  shutdown(): Promise<void> {
+    return this.#inner.shutdown();
+  }
 }
 
 function contextOf({ headers }: TracedRequest): Context {
