@@ -3,18 +3,18 @@
  * Arguments: from, to, type, threads. Exits with 0; or with 1, and one sentence as the last line
  * on stderr. Lines before it are the library's log.
  */
+import { parseFileType } from "./file-types.ts";
 import { openLibrary } from "./library.ts";
-import { fileTypes, isFileType, quantizeModel } from "./quantize.ts";
+import { quantizeModel } from "./quantize.ts";
 
 function main(): void {
   const [from, to, type, threads] = process.argv.slice(2);
   if (from === undefined || to === undefined || type === undefined) {
     throw new Error("Arguments are: from, to, type and, if wanted, threads.");
   }
-  if (!isFileType(type)) {
-    throw new Error(`There is no weight type ${type}; available: ${fileTypes.join(", ")}.`);
-  }
-  quantizeModel(openLibrary(), { from, to, type, threads: Number(threads ?? 1) });
+  const fileType = parseFileType(type);
+  if (typeof fileType === "object") throw new Error(fileType.problem);
+  quantizeModel(openLibrary(), { from, to, type: fileType, threads: Number(threads ?? 1) });
 }
 
 try {

@@ -93,11 +93,17 @@ export async function convertModel(options: ConversionOptions): Promise<Conversi
 const outputCharactersMax = 4_000;
 
 /** The native library may end its process, so it gets one of its own. */
-const convertInProcess: Converter = (from, to, type, signal) =>
+export const convertInProcess = (
+  from: string,
+  to: string,
+  type: string,
+  signal: AbortSignal,
+  threads = 1,
+): Promise<void> =>
   new Promise((resolve, reject) => {
     const child = fork(
       childEntry("../llama/quantize-process", import.meta.url),
-      [from, to, type.toLowerCase()],
+      [from, to, type.toLowerCase(), String(threads)],
       {
         stdio: ["ignore", "ignore", "pipe", "ipc"],
         signal,
