@@ -9,6 +9,7 @@ import { dirname, join, posix, resolve, sep } from "node:path";
 /** From the top of the house down: a room may import itself and what stands after it. */
 const rooms = [
   "cli",
+  "bench",
   "index.ts",
   "library",
   "mcp",

@@ -1,4 +1,5 @@
 /** Which failures are told in one line, and in what words. All others are ours: they show a stack. */
+import { BenchError } from "../bench/bench-error.ts";
 import { ConfigurationError } from "../config/configuration-error.ts";
 import { ModelFileError } from "../llama/model-file-error.ts";
 import { EngineStartError } from "../models/engine-start-error.ts";
@@ -30,6 +31,9 @@ export function describeFailure(error: unknown): Failure {
   if (error instanceof UserError) return { text: oneLine(error.message), exitCode: error.exitCode };
   if (error instanceof ConfigurationError) {
     return { text: oneLine(error.message), exitCode: usageExitCode };
+  }
+  if (error instanceof BenchError) {
+    return { text: oneLine(error.message), exitCode: error.kind === "usage" ? usageExitCode : 1 };
   }
   if (toldInOneLine.some((kind) => error instanceof kind)) {
     return { text: oneLine((error as Error).message), exitCode: 1 };
