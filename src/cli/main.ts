@@ -1,4 +1,5 @@
 /** Where the program begins: runs the command line and turns failures into a line and an exit code. */
+import { bench } from "./bench.ts";
 import { mcp } from "./mcp.ts";
 import { listModels, pullModel } from "./models.ts";
 import { runCommandLine } from "./program.ts";
@@ -7,7 +8,7 @@ import { describeFailure } from "./user-error.ts";
 import { packageVersion } from "./version.ts";
 
 try {
-  const actions = { serve, listModels, pullModel, mcp };
+  const actions = { serve, listModels, pullModel, mcp, bench };
   process.exitCode = await runCommandLine(process.argv.slice(2), packageVersion(), actions);
 } catch (error) {
   const { text, exitCode } = describeFailure(error);

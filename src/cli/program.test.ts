@@ -33,6 +33,7 @@ async function run(line: string): Promise<Run> {
       listModels: action("list"),
       pullModel: action("pull"),
       mcp: action("mcp"),
+      bench: action("bench"),
     });
   } catch (error) {
     const failure = describeFailure(error);

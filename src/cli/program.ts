@@ -1,7 +1,9 @@
 /** The command line: commands, their options and their help. Every command is a file of its own. */
 import { Command, CommanderError } from "commander";
+import type { BenchWords } from "../bench/bench-options.ts";
 import { type LoadedConfiguration, loadConfiguration } from "../config/load.ts";
 import type { SettingName } from "../config/settings.ts";
+import { addBenchOptions, benchWordsOf } from "./bench-options.ts";
 import type { McpOptions } from "./mcp.ts";
 import { addMcpOptions, mcpOptionsOf } from "./mcp-options.ts";
 import { addSettingOptions, flagsOf } from "./setting-options.ts";
@@ -15,6 +17,7 @@ export interface Actions {
   readonly listModels: Action;
   readonly pullModel: Action;
   readonly mcp: (loaded: LoadedConfiguration, options: McpOptions) => Promise<number>;
+  readonly bench: (loaded: LoadedConfiguration, words: BenchWords) => Promise<number>;
 }
 
 const modelSettings: readonly SettingName[] = ["cache"];
@@ -52,6 +55,8 @@ export async function runCommandLine(
   );
   const mcp: Action = (loaded) => actions.mcp(loaded, mcpOptionsOf(mcpCommand));
   const mcpCommand = addMcpOptions(takesNothing(program.command("mcp")).action(run(mcp)));
+  const bench: Action = (loaded) => actions.bench(loaded, benchWordsOf(benchCommand));
+  const benchCommand = addBenchOptions(takesNothing(program.command("bench")).action(run(bench)));
   try {
     await program.parseAsync(words, { from: "user" });
   } catch (error) {
