@@ -18,12 +18,13 @@ export function chooseSize(
 ): { readonly contextLength: number; readonly slots: number } {
   const { modelPath, artifact, log } = request;
   const available: AvailableMemory = { freeBytes, limitBytes: request.memoryBytesMax };
-  const size = planEngineSize(readGgufHeader(modelPath), request, available);
+  const header = readGgufHeader(modelPath);
+  const size = planEngineSize(header, request, available);
   for (const warning of size.warnings) log.warn(warning);
   const { contextLength, slots, memory } = size;
   const sequences = slots === 1 ? "1 sequence" : `${slots} sequences`;
   log.info(
-    `Loading ${artifact} (${bytesText(memory.weights)}): ${sequences} of ${contextLength} tokens, ` +
+    `Loading ${artifact} (${bytesText(header.neededBytes)}): ${sequences} of ${contextLength} tokens, ` +
       `about ${bytesText(memory.total)} of memory.`,
   );
   return { contextLength, slots };

@@ -69,7 +69,7 @@ export function planEngineSize(
   for (const [length, count] of smaller(wanted, contextLength, slots)) {
     const cut = at(length, count);
     if (cut.total > roomy) continue;
-    warnings.push(cutLine(length, count, memory.total, tight));
+    warnings.push(cutLine(length, count, memory.total, available));
     return { contextLength: length, slots: count, memory: cut, warnings };
   }
   if (memory.total <= tight) return { contextLength, slots, memory, warnings };
@@ -111,11 +111,22 @@ function halves(from: number, least: number): number[] {
   return values;
 }
 
-function cutLine(length: number, slots: number, fullBytes: number, freeBytes: number): string {
+function cutLine(
+  length: number,
+  slots: number,
+  fullBytes: number,
+  available: AvailableMemory,
+): string {
   return (
-    `Memory is short (about ${bytesText(fullBytes)} wanted, ${bytesText(freeBytes)} free): serving ` +
+    `Memory is short (about ${bytesText(fullBytes)} wanted, ${haveText(available)}): serving ` +
     `--slots ${slots} --context ${length}.`
   );
+}
+
+/** What bounds the engine, in words. */
+function haveText({ freeBytes, limitBytes = Number.POSITIVE_INFINITY }: AvailableMemory): string {
+  if (limitBytes < freeBytes) return `${bytesText(limitBytes)} are allowed (--memory)`;
+  return `${bytesText(freeBytes)} are free`;
 }
 
 type Estimate = (contextLength: number, slots: number) => MemoryEstimate;
@@ -135,14 +146,12 @@ function shortError(
   const verb = asked.length > 1 ? "need" : "needs";
   const { freeBytes, limitBytes = Number.POSITIVE_INFINITY } = available;
   const tight = Math.min(freeBytes, limitBytes);
-  const isLimit = limitBytes < freeBytes;
-  const have = isLimit ? "are allowed (--memory)" : "are free";
   const parts =
     `${bytesText(memory.weights)} for weights, ${bytesText(memory.cache)} for the cache, ` +
     `${bytesText(memory.compute + memory.overhead)} for the rest`;
   return new MemoryShortError(
-    `${what} ${verb} about ${bytesText(memory.total)} of memory (${parts}); ${bytesText(tight)} ` +
-      `${have}; ${fitting(wanted, tight, at)}.`,
+    `${what} ${verb} about ${bytesText(memory.total)} of memory (${parts}); ` +
+      `${haveText(available)}; ${fitting(wanted, tight, at)}.`,
   );
 }
 
