@@ -1,14 +1,23 @@
 /** Where the program begins: runs the command line and turns failures into a line and an exit code. */
 import { bench } from "./bench.ts";
 import { mcp } from "./mcp.ts";
-import { listModels, pullModel } from "./models.ts";
+import { listModels, pullModel, removeModel } from "./models.ts";
+import { modelInfo } from "./models-info.ts";
+import { optimize } from "./models-optimize.ts";
 import { runCommandLine } from "./program.ts";
 import { serve } from "./serve.ts";
 import { describeFailure } from "./user-error.ts";
 import { packageVersion } from "./version.ts";
 
 try {
-  const actions = { serve, listModels, pullModel, mcp, bench };
+  const models = {
+    list: listModels,
+    pull: pullModel,
+    info: modelInfo,
+    remove: removeModel,
+    optimize,
+  };
+  const actions = { serve, models, mcp, bench };
   process.exitCode = await runCommandLine(process.argv.slice(2), packageVersion(), actions);
 } catch (error) {
   const { text, exitCode } = describeFailure(error);

@@ -1,10 +1,10 @@
-/** `completionist models`: what is in the model folder, and fetching the default model. */
-import { readdir, stat } from "node:fs/promises";
-import { join } from "node:path";
+/** `completionist models list`, `pull` and `remove`: what is in the model folder. */
 import type { LoadedConfiguration } from "../config/load.ts";
 import { defaultModel } from "../models/default-model.ts";
+import { pullFromHuggingFace } from "../models/hugging-face.ts";
 import { megabytes } from "../models/progress.ts";
 import { ensureDefaultModel, modelFolder } from "../models/served-model.ts";
+import { listStored, removeStored, type StoredModel, storedType } from "../models/stored-models.ts";
 import { signalExitCode, watchStopSignals } from "./stop-signals.ts";
 
 const notes: ReadonlyMap<string, string> = new Map([
@@ -12,30 +12,36 @@ const notes: ReadonlyMap<string, string> = new Map([
   [defaultModel.fileName, "the default model, as it was fetched"],
 ]);
 
-/** One line a file: size, name, what it is. Files under way are listed too. */
+/** One line a model: size, weight type, name, what it is. Files under way are listed too. */
 export async function listModels(loaded: LoadedConfiguration): Promise<number> {
   const folder = modelFolder(loaded.configuration.cache);
-  const names = await readdir(folder).catch(() => []);
-  const models = names.filter((name) => /\.(gguf|part)$/.test(name)).toSorted();
+  const models = await listStored(folder);
   process.stdout.write(`${folder}\n`);
-  for (const name of models) {
-    const { size } = await stat(join(folder, name));
-    const note = notes.get(name) ?? (name.endsWith(".part") ? "not complete" : "");
-    const line = `${megabytes(size).padStart(9)}  ${name}${note === "" ? "" : `  (${note})`}`;
-    process.stdout.write(`${line}\n`);
+  const types = models.map(storedType);
+  const width = Math.max(0, ...types.map((type) => type.length));
+  for (const [index, model] of models.entries()) {
+    const size = megabytes(model.bytes).padStart(9);
+    const note = notesOf(model).map((text) => `  (${text})`);
+    const type = (types[index] ?? "").padEnd(width);
+    process.stdout.write(`${size}  ${type}  ${model.fileName}${note.join("")}\n`);
   }
   if (models.length === 0) process.stdout.write("  no models yet\n");
   return 0;
 }
 
-/** Brings the default model and prints its path. */
-export async function pullModel(loaded: LoadedConfiguration): Promise<number> {
+function notesOf({ fileName, parts, paths }: StoredModel): readonly string[] {
+  const note = notes.get(fileName);
+  const whole = paths.length === parts;
+  const files = parts === 1 ? [] : [whole ? `${parts} files` : `${paths.length} of ${parts} files`];
+  return note === undefined ? files : [...files, note];
+}
+
+/** Brings a model and prints its path. */
+export async function pullModel(loaded: LoadedConfiguration, name?: string): Promise<number> {
   const signals = watchStopSignals();
+  const options = { cache: loaded.configuration.cache, signal: signals.stopped };
   try {
-    const { path } = await ensureDefaultModel({
-      cache: loaded.configuration.cache,
-      signal: signals.stopped,
-    });
+    const path = await pullPath(name, options);
     process.stdout.write(`${path}\n`);
     return 0;
   } catch (error) {
@@ -44,4 +50,21 @@ export async function pullModel(loaded: LoadedConfiguration): Promise<number> {
   } finally {
     signals.dispose();
   }
+}
+
+async function pullPath(
+  name: string | undefined,
+  options: { readonly cache: string; readonly signal: AbortSignal },
+): Promise<string> {
+  if (name === undefined || name === defaultModel.id) {
+    return (await ensureDefaultModel(options)).path;
+  }
+  return pullFromHuggingFace(name, options);
+}
+
+/** Removes a model and prints the paths that are gone. */
+export async function removeModel(loaded: LoadedConfiguration, name: string): Promise<number> {
+  const gone = await removeStored(name, modelFolder(loaded.configuration.cache));
+  process.stdout.write(gone.map((path) => `removed ${path}\n`).join(""));
+  return 0;
 }

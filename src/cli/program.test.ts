@@ -30,8 +30,13 @@ async function run(line: string): Promise<Run> {
   try {
     exitCode = await runCommandLine(line.split(" ").filter(Boolean), "1.2.3", {
       serve: action("serve"),
-      listModels: action("list"),
-      pullModel: action("pull"),
+      models: {
+        list: action("list"),
+        pull: action("pull"),
+        info: action("info"),
+        remove: action("remove"),
+        optimize: action("optimize"),
+      },
       mcp: action("mcp"),
       bench: action("bench"),
     });
@@ -54,6 +59,11 @@ describe("commands", () => {
     ["models", "list"],
     ["models list", "list"],
     ["models pull --cache /tmp/a", "pull"],
+    ["models pull owner/repository/file.gguf", "pull"],
+    ["models info a.gguf --json", "info"],
+    ["models remove a", "remove"],
+    ["models optimize", "optimize"],
+    ["models optimize a.gguf --types q8_0,q4_0 --threads 1", "optimize"],
   ])("`%s` runs %s", async (line, name) => {
     expect(await run(line)).toMatchObject({ ran: name, exitCode: 0 });
   });
@@ -85,6 +95,8 @@ describe("a wrong command line ends with one line and code 2", () => {
     ["foo", 'there is no command "foo"; commands: serve, models, mcp'],
     ["serve foo", 'serve takes no "foo"; options begin with --'],
     ["models foo", 'list takes no "foo"; options begin with --'],
+    ["models remove", "missing required argument 'NAME'"],
+    ["models info a b", 'info takes no "b" after that; options begin with --'],
     ["models list --port 1", "unknown option '--port'"],
     ["--config /nowhere/a.yaml", "the configuration file /nowhere/a.yaml does not exist"],
   ])("`%s`", async (line, message) => {

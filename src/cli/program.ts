@@ -2,10 +2,10 @@
 import { Command, CommanderError } from "commander";
 import type { BenchWords } from "../bench/bench-options.ts";
 import { type LoadedConfiguration, loadConfiguration } from "../config/load.ts";
-import type { SettingName } from "../config/settings.ts";
 import { addBenchOptions, benchWordsOf } from "./bench-options.ts";
 import type { McpOptions } from "./mcp.ts";
 import { addMcpOptions, mcpOptionsOf } from "./mcp-options.ts";
+import { addModelsCommands, type ModelsActions } from "./models-program.ts";
 import { addSettingOptions, flagsOf } from "./setting-options.ts";
 import { UserError, usageExitCode } from "./user-error.ts";
 
@@ -14,13 +14,10 @@ export type Action = (loaded: LoadedConfiguration) => Promise<number>;
 
 export interface Actions {
   readonly serve: Action;
-  readonly listModels: Action;
-  readonly pullModel: Action;
+  readonly models: ModelsActions;
   readonly mcp: (loaded: LoadedConfiguration, options: McpOptions) => Promise<number>;
   readonly bench: (loaded: LoadedConfiguration, words: BenchWords) => Promise<number>;
 }
-
-const modelSettings: readonly SettingName[] = ["cache"];
 
 /** Runs a command line without the first two words; resolves with the exit code. */
 export async function runCommandLine(
@@ -29,10 +26,14 @@ export async function runCommandLine(
   actions: Actions,
 ): Promise<number> {
   let exitCode = 0;
-  const run = (action: Action) => async (_options: object, command: Command) => {
-    refuseExtra(command);
-    exitCode = await action(loadFrom(command));
-  };
+  const handle =
+    (action: (loaded: LoadedConfiguration, command: Command) => Promise<number>) =>
+    async (...parameters: unknown[]) => {
+      const command = parameters.at(-1) as Command;
+      refuseExtra(command);
+      exitCode = await action(loadFrom(command), command);
+    };
+  const run = (action: Action) => handle((loaded) => action(loaded));
   const program = createProgram(version);
   addSettingOptions(takesNothing(program).action(run(actions.serve)));
   addSettingOptions(
@@ -40,19 +41,7 @@ export async function runCommandLine(
       .description("Serve the API. This is also what happens without a command.")
       .action(run(actions.serve)),
   );
-  const models = program.command("models").description("List or fetch model files.");
-  addSettingOptions(
-    takesNothing(models.command("list", { isDefault: true }))
-      .description("List the model folder.")
-      .action(run(actions.listModels)),
-    modelSettings,
-  );
-  addSettingOptions(
-    takesNothing(models.command("pull"))
-      .description("Fetch the default model now.")
-      .action(run(actions.pullModel)),
-    modelSettings,
-  );
+  addModelsCommands(takesNothing(program), actions.models, handle);
   const mcp: Action = (loaded) => actions.mcp(loaded, mcpOptionsOf(mcpCommand));
   const mcpCommand = addMcpOptions(takesNothing(program.command("mcp")).action(run(mcp)));
   const bench: Action = (loaded) => actions.bench(loaded, benchWordsOf(benchCommand));
@@ -86,11 +75,13 @@ function takesNothing(command: Command): Command {
 }
 
 function refuseExtra(command: Command): void {
-  const [first] = command.args;
+  const taken = command.registeredArguments.length;
+  const first = command.args[taken];
   if (first === undefined) return;
   if (command.parent !== null) {
+    const more = taken === 0 ? "" : " after that";
     throw new UserError(
-      `${command.name()} takes no "${first}"; options begin with --`,
+      `${command.name()} takes no "${first}"${more}; options begin with --`,
       usageExitCode,
     );
   }

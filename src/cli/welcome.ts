@@ -1,5 +1,6 @@
 /** What the server says when it is ready: where it is, a request to paste, how to stop it. */
 import { isIPv6 } from "node:net";
+import { shellWord } from "./shell-word.ts";
 
 export interface Welcome {
   readonly host: string;
@@ -42,9 +43,4 @@ export function welcomeText(welcome: Welcome): string {
     `  ${curlLine(welcome)}`,
     "Ctrl-C stops the server once running requests have ended.",
   ].join("\n");
-}
-
-/** Quotes a word for a POSIX shell when it needs it. */
-function shellWord(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

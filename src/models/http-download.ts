@@ -3,7 +3,7 @@
  * server can. Knows nothing of hashes: who asked for the file checks it.
  */
 import { open, rm, stat } from "node:fs/promises";
-import http, { type IncomingMessage } from "node:http";
+import http, { type IncomingMessage, type OutgoingHttpHeaders } from "node:http";
 import https from "node:https";
 import { SourceError } from "./fetch-error.ts";
 
@@ -16,6 +16,8 @@ export interface DownloadOptions {
   /** Proxy settings (`HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`) are taken from here. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly limits?: Partial<DownloadLimits>;
+  /** Sent to the server of `url`, and to no other that it redirects to: it may be a secret. */
+  readonly authorization?: string | undefined;
 }
 
 export interface DownloadLimits {
@@ -120,7 +122,12 @@ async function openUrl(
 ): Promise<IncomingMessage> {
   let current = url;
   for (let redirects = 0; redirects <= limits.redirects; redirects += 1) {
-    const response = await request(current, options, limits, size);
+    const authorization = current.origin === url.origin ? options.authorization : undefined;
+    const headers = {
+      ...(size > 0 ? { range: `bytes=${size}-` } : {}),
+      ...(authorization === undefined ? {} : { authorization }),
+    };
+    const response = await request(current, options, limits, { method: "GET", headers });
     const status = response.statusCode ?? 0;
     const location = response.headers.location;
     if (status < 300 || status >= 400 || location === undefined) {
@@ -134,11 +141,26 @@ async function openUrl(
   throw new SourceError(`more than ${limits.redirects} redirects`);
 }
 
+/** What a server says of an address, by a request for the head alone; redirects are not followed. */
+export async function askHead(
+  options: Pick<DownloadOptions, "url" | "signal" | "environment" | "limits" | "authorization">,
+): Promise<Pick<IncomingMessage, "statusCode" | "headers">> {
+  const { authorization } = options;
+  const response = await request(
+    new URL(options.url),
+    options,
+    { ...downloadLimits, ...options.limits },
+    { method: "HEAD", headers: authorization === undefined ? {} : { authorization } },
+  );
+  response.destroy();
+  return response;
+}
+
 function request(
   url: URL,
-  options: DownloadOptions,
+  options: Pick<DownloadOptions, "signal" | "environment">,
   limits: DownloadLimits,
-  size: number,
+  sent: { readonly method: "GET" | "HEAD"; readonly headers: OutgoingHttpHeaders },
 ): Promise<IncomingMessage> {
   const secure = url.protocol === "https:";
   if (!secure && url.protocol !== "http:") {
@@ -149,10 +171,11 @@ function request(
     const outgoing = (secure ? https : http).request(url, {
       agent: secure ? new https.Agent(agentOptions) : new http.Agent(agentOptions),
       signal: options.signal,
+      method: sent.method,
       headers: {
         "user-agent": "completionist",
         "accept-encoding": "identity",
-        ...(size > 0 ? { range: `bytes=${size}-` } : {}),
+        ...sent.headers,
       },
     });
     const connectTimer = setTimeout(() => {
