@@ -164,7 +164,11 @@ export class EmbeddedEngine implements Engine {
 function startChild(options: SizedOptions, limits: WatchdogLimits): EngineChild {
   const { modelPath, contextLength, slots, threads, numerics, kvType, log } = options;
   const prefixCacheBytesMax = options.prefixCacheBytesMax ?? defaultPrefixCacheBytesMax;
-  const limit = { prefixCacheBytesMax, queuedJobsMax: options.queuedJobsMax };
+  const limit = {
+    prefixCacheBytesMax,
+    queuedJobsMax: options.queuedJobsMax,
+    cacheFolder: options.cacheFolder,
+  };
   const load = { modelPath, contextLength, slots, threads, numerics, kvType, ...limit };
   return new EngineChild({ load, limits, log });
 }

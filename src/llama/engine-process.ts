@@ -10,13 +10,13 @@ import type { Backend } from "../scheduler/backend.ts";
 import { GovernedBackend, type ThreadedBackend } from "../scheduler/governed-backend.ts";
 import { Scheduler, widthMaxOf } from "../scheduler/scheduler.ts";
 import { ThreadGovernor } from "../scheduler/thread-governor.ts";
-import { measureWidths } from "../scheduler/width-measure.ts";
 import { WidthPlanner } from "../scheduler/width-planner.ts";
 import { dieWithParent } from "./die-with-parent.ts";
 import { FreeCores, usableCores } from "./free-cores.ts";
 import type { FromEngine, JobEvent, ToEngine } from "./messages.ts";
 import { openContext, type ServedContext } from "./served-context.ts";
 import { StatsReporter } from "./stats-reporter.ts";
+import { measureWidthsOnce } from "./width-cache.ts";
 
 let served: ServedContext | undefined;
 let scheduler: Scheduler | undefined;
@@ -60,7 +60,11 @@ function load(message: Extract<ToEngine, { kind: "load" }>): void {
   const widthMax = widthMaxOf(backend, padRows);
   const planner = new WidthPlanner(widthMax);
   const probeMs = nowMs();
-  measureWidths({ backend, planner, padRows, widthMax, nowMs });
+  const { libraryVersion } = served;
+  measureWidthsOnce(message.options, {
+    ...{ backend, planner, padRows, widthMax, nowMs },
+    ...{ libraryVersion, threads },
+  });
   const probedMs = nowMs() - probeMs;
   scheduler = new Scheduler({
     backend: governed(backend, nowMs),
@@ -81,7 +85,7 @@ function load(message: Extract<ToEngine, { kind: "load" }>): void {
     },
   });
   const { contextLength, sequences: slots } = served.backend;
-  const { libraryVersion, vocabulary } = served;
+  const { vocabulary } = served;
   send({ kind: "loaded", model: { contextLength, slots, libraryVersion, probedMs, vocabulary } });
   reporter = newReporter(scheduler, { slots, capacityTokens: slots * contextLength });
   reporter.stepped(true);

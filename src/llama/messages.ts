@@ -14,6 +14,8 @@ export interface LoadOptions {
   readonly slots: number;
   /** Undefined: as many as prove best, changing with what else runs. */
   readonly threads: number | undefined;
+  /** Where what was measured is kept for the next start; undefined: nowhere. */
+  readonly cacheFolder?: string | undefined;
   readonly numerics: NumericsMode;
   /** Number format of the cached keys; of the values too where `fast` allows it. */
   readonly kvType: CacheType;

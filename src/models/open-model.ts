@@ -72,6 +72,7 @@ async function startEngine(
 ): Promise<EmbeddedEngine> {
   const { context, slots, threads, numerics, kvType } = settings;
   const { path: modelPath, artifact } = file;
+  const { cache: cacheFolder } = settings;
   const engineOptions = { modelPath, artifact, contextLength: context, slots, threads, numerics };
   const { prefixCache: prefixCacheBytesMax, watchdog: watchdogSeconds, memory, queue } = settings;
   const cacheLimit = prefixCacheBytesMax === undefined ? {} : { prefixCacheBytesMax };
@@ -80,6 +81,7 @@ async function startEngine(
       ...engineOptions,
       ...cacheLimit,
       queuedJobsMax: queue,
+      cacheFolder,
       memoryBytesMax: memory,
       watchdogSeconds,
       kvType,

@@ -8,9 +8,13 @@ import type { WidthPlanner } from "./width-planner.ts";
 
 /** Enough for all widths of a small model; a large one gets the most telling ones. */
 export const measureMsMax = 1500;
+/** Enough to find out that an earlier measurement was disturbed, a few widths at a time. */
+export const remeasureMsMax = 300;
 const repeats = 3;
 /** In the order of what they tell: alone, a pair, all, then what lies between. */
 const order = [1, 2, Number.POSITIVE_INFINITY, 4, 8, 3, 6, 16, 12, 5, 7, 32, 64];
+/** About as many fit into the shorter time. */
+const widthsEachRun = 2;
 const anyToken = 0;
 
 export interface WidthMeasureOptions {
@@ -19,14 +23,22 @@ export interface WidthMeasureOptions {
   readonly padRows: boolean;
   readonly widthMax: number;
   readonly nowMs: () => number;
+  /**
+   * How often these widths were measured before, in other runs. The more often, the less time is
+   * spent; which ones are measured then goes round.
+   */
+  readonly earlierRuns?: number;
 }
 
 export function measureWidths(options: WidthMeasureOptions): void {
-  const { widthMax, nowMs } = options;
+  const { widthMax, nowMs, earlierRuns = 0 } = options;
+  const limitMs = earlierRuns === 0 ? measureMsMax : remeasureMsMax;
   const startMs = nowMs();
-  for (const width of new Set(order.map((width) => Math.min(width, widthMax)))) {
+  const widths = [...new Set(order.map((width) => Math.min(width, widthMax)))];
+  const first = (earlierRuns * widthsEachRun) % widths.length;
+  for (const width of [...widths.slice(first), ...widths.slice(0, first)]) {
     for (let repeat = 0; repeat <= repeats; repeat++) {
-      if (nowMs() - startMs > measureMsMax) return;
+      if (nowMs() - startMs > limitMs) return;
       const elapsedMs = timeCall(width, options);
       if (repeat > 0) options.planner.record(width, elapsedMs); // the first one warms up
     }

@@ -25,6 +25,13 @@ export class WidthPlanner {
     this.#plans = [];
   }
 
+  /** What was measured: widths, each with the least milliseconds. */
+  measured(): readonly (readonly [width: number, costMs: number])[] {
+    return [...this.#costsMs.entries()].filter(
+      (entry): entry is [number, number] => entry[1] !== undefined,
+    );
+  }
+
   /** Widths of the calls that step `count` sequences, widest first. */
   partition(count: number): readonly number[] {
     if (count === 0) return [];
