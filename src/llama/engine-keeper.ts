@@ -49,7 +49,7 @@ export const keeperTimes: KeeperTimes = {
   backoffMsMin: 500,
   backoffMsMax: 30_000,
   retryMs: 120_000,
-  fileCheckMs: 5_000,
+  fileCheckMs: 2_000,
 };
 
 /** Ends in a row, none after a healthy life, after which the model counts as failed. */
@@ -82,6 +82,8 @@ export class EngineKeeper<Process extends KeptProcess> {
   #deaths = 0;
   #startedMs = Date.now();
   #waiting = 0;
+  /** The files when the last start began. */
+  #triedState = "";
 
   /** `process` has loaded its model. */
   constructor(options: KeeperOptions<Process>, process: Process) {
@@ -161,6 +163,7 @@ export class EngineKeeper<Process extends KeptProcess> {
 
   /** One try. Undefined when it failed, which is then counted. */
   async #start(onProblem: (reason: string) => void): Promise<Process | undefined> {
+    this.#triedState = await this.#options.filesState();
     this.#throwIfClosed();
     this.#restarts += 1;
     this.#startedMs = Date.now();
@@ -168,7 +171,11 @@ export class EngineKeeper<Process extends KeptProcess> {
     try {
       process = this.#options.start();
       this.#process = process;
-      await Promise.all([process.loaded(), this.#options.checkFiles()]);
+      // Both at once; what the engine says about a file is the better reason.
+      const checking = this.#options.checkFiles();
+      checking.catch(() => undefined);
+      await process.loaded();
+      await checking;
       this.#throwIfClosed();
       this.#serve(process);
       return process;
@@ -216,10 +223,9 @@ export class EngineKeeper<Process extends KeptProcess> {
 
   async #untilWorthATry(): Promise<void> {
     const { retryMs, fileCheckMs } = this.#times;
-    const state = await this.#options.filesState();
     for (let waitedMs = 0; waitedMs < retryMs; waitedMs += fileCheckMs) {
       await this.#pause(fileCheckMs);
-      if ((await this.#options.filesState()) !== state) return;
+      if ((await this.#options.filesState()) !== this.#triedState) return;
     }
   }
 

@@ -32,6 +32,7 @@ export class Watchdog {
   #loading = true;
   #loadingMs = 0;
   #asked = false;
+  #told = false;
   #activity: string | undefined;
 
   /** Begins at once, with a process that loads. */
@@ -92,6 +93,8 @@ export class Watchdog {
   }
 
   #hung(how: string): void {
+    if (this.#told) return;
+    this.#told = true;
     this.stop();
     this.#options.onHung(how);
   }
