@@ -112,6 +112,17 @@ test("the queue has a limit, and the job beyond it is refused as overload", () =
   expect((refusal as ApiError).status).toBe(503);
 });
 
+test("the queue's limit can be another", () => {
+  const { scheduler } = bench({ queuedJobsMax: 2 });
+  for (const id of [1, 2]) scheduler.submit(id, jobWith());
+  expect(() => scheduler.submit(3, jobWith())).toThrow(
+    expect.objectContaining({
+      status: 503,
+      retry: { shouldRetry: true, retryAfterMs: expect.any(Number) },
+    }),
+  );
+});
+
 describe("prompts that begin alike", () => {
   const prompt = count(60);
 

@@ -26,7 +26,7 @@ import {
 import { Throughput } from "./throughput.ts";
 import { WidthPlanner } from "./width-planner.ts";
 
-/** Jobs waiting for a slot. One request may bring 2,048 prompts. */
+/** Jobs waiting for a slot, where options say no other number. One request may bring 2,048 prompts. */
 export const queuedJobsMax = 8192;
 
 export interface SchedulerOptions {
@@ -47,6 +47,8 @@ export interface SchedulerOptions {
   readonly nowMs: () => number;
   /** Without it all candidates are stepped together. */
   readonly planner?: WidthPlanner;
+  /** Jobs that may wait for a slot; a further one is refused. */
+  readonly queuedJobsMax?: number | undefined;
 }
 
 /** Sequences one call can step. */
@@ -137,7 +139,7 @@ export class Scheduler {
 
   /** Throws an ApiError when the queue is full. */
   submit(id: number, job: Job): void {
-    if (this.queuedJobs >= queuedJobsMax) {
+    if (this.queuedJobs >= (this.#options.queuedJobsMax ?? queuedJobsMax)) {
       const retryAfterMs = this.#throughput.retryAfterMs(this.#admission.queuedJobs);
       throw new ApiError("overloaded", {}, { retry: { shouldRetry: true, retryAfterMs } });
     }

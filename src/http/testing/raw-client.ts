@@ -85,6 +85,15 @@ export class RawClient {
     this.#socket.pause();
   }
 
+  startReading(): void {
+    this.#socket.resume();
+  }
+
+  /** Sends nothing more; answers can still come. */
+  finish(): void {
+    this.#socket.end();
+  }
+
   close(): void {
     this.#socket.destroy();
   }

@@ -33,6 +33,7 @@ export interface BenchOptions extends FakeBackendOptions {
   readonly padRows?: boolean;
   readonly reuseGenerated?: boolean;
   readonly idleBytesMax?: number;
+  readonly queuedJobsMax?: number;
 }
 
 export const bytesPerToken = 1000;
@@ -62,6 +63,7 @@ export function bench(options: BenchOptions = {}): Bench {
     reuseGenerated: options.reuseGenerated ?? padRows,
     bytesPerToken,
     idleBytesMax: options.idleBytesMax ?? 1e9,
+    queuedJobsMax: options.queuedJobsMax,
     nowMs: () => (clockMs += 1),
     onEvent: (id, event) => {
       events.set(id, [...(events.get(id) ?? []), event]);
