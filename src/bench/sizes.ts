@@ -64,7 +64,7 @@ const quick: Sizes = {
   scoredTokens: 96,
   readTokens: 96,
   long: { prompt: 400, before: 4, cancelAfterMs: 20 },
-  neighbours: { prompt: 8, tokens: 8, limitMs: 5_000 },
+  neighbours: { prompt: 8, tokens: 8, limitMs: 2_000 },
 };
 
 export function sizesFor(isQuick: boolean): Sizes {
