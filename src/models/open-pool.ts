@@ -1,0 +1,83 @@
+/** From settings to a pool of embedded engines. */
+import { dirname } from "node:path";
+import type { EmbeddedEngineOptions } from "../llama/embedded-engine.ts";
+import type { Insertion } from "./catalog.ts";
+import { type ExpectedSize, expectedSize } from "./expected-size.ts";
+import { memoryLimit } from "./memory-limit.ts";
+import { ModelPool } from "./model-pool.ts";
+import { type OpenModelSettings, openModel } from "./open-model.ts";
+import type { PooledModelOptions } from "./pooled-model.ts";
+import type { Report } from "./progress.ts";
+import { modelFolder } from "./served-model.ts";
+
+export interface PoolEntry {
+  /** The name in the API. */
+  readonly id: string;
+  readonly insertion: Insertion;
+  /** Loaded when the program starts, not on first use. */
+  readonly preload: boolean;
+  readonly settings: OpenModelSettings;
+}
+
+export interface OpenPoolOptions {
+  /** Bytes that all models may take together; undefined: what is free, less a reserve. */
+  readonly memory: number | undefined;
+  readonly log: EmbeddedEngineOptions["log"];
+  /** Who is told about a download; by default the terminal. */
+  readonly report?: Report;
+}
+
+/** Loads nothing yet. Throws a ModelFileError for a file that cannot be served. */
+export function openPool(entries: readonly PoolEntry[], options: OpenPoolOptions): ModelPool {
+  return new ModelPool({
+    models: entries.map((entry) => pooledModel(entry, options)),
+    memory: memoryLimit(options.memory),
+    log: options.log,
+  });
+}
+
+function pooledModel(
+  { id, insertion, settings }: PoolEntry,
+  { log, report }: OpenPoolOptions,
+): PooledModelOptions {
+  const told = report === undefined ? {} : { report };
+  let expected: ExpectedSize = expectedSize(settings);
+  return {
+    id,
+    created: Math.floor(Date.now() / 1000),
+    insertion,
+    expected,
+    hiddenFolders: [
+      settings.model === undefined ? modelFolder(settings.cache) : dirname(settings.model),
+    ],
+    estimateBytes: () => expected.bytes,
+    load: async (signal) => {
+      // The file may be there only now, or another one under the same name.
+      const { engine } = await openModel(settings, { log, signal, ...told });
+      const { contextLength: context, slots } = engine.describe();
+      expected = expectedSize({ ...settings, context, slots });
+      return engine;
+    },
+  };
+}
+
+/**
+ * Loads what is to be loaded at the start, one after the other. Rejects with what the load failed
+ * with, or with the signal's reason.
+ */
+export async function preload(
+  pool: ModelPool,
+  entries: readonly PoolEntry[],
+  signal: AbortSignal,
+): Promise<void> {
+  for (const { id } of entries.filter(({ preload }) => preload)) {
+    const model = pool.models.find((each) => each.id === id);
+    if (model === undefined) throw new Error(`there is no model ${id} in the pool`);
+    try {
+      const lease = await model.acquire(signal);
+      lease.release();
+    } catch (error) {
+      throw (signal.aborted ? signal.reason : (error as Error).cause) ?? error;
+    }
+  }
+}
