@@ -15,7 +15,7 @@ import { TableVocabulary } from "../engine/vocabulary-table.ts";
 import { addCounts, type EngineStats, restingStats, zeroCounts } from "../observe/engine-stats.ts";
 import { queuedJobsMax } from "../scheduler/scheduler.ts";
 import { chooseSize } from "./choose-size.ts";
-import { EngineChild, type EngineLog } from "./engine-child.ts";
+import { EngineChild, type EngineChildOptions, type EngineLog } from "./engine-child.ts";
 import { EngineKeeper, type EngineState } from "./engine-keeper.ts";
 import { fingerprintOf } from "./fingerprint.ts";
 import { readGgufHeader } from "./gguf-header.ts";
@@ -40,6 +40,8 @@ export interface EmbeddedEngineOptions extends Omit<LoadOptions, "prefixCacheByt
   /** The artifact's name, for clients. */
   readonly artifact: string;
   readonly log: EngineLog;
+  /** Starts a process, for tests; by default an engine process. */
+  readonly startProcess?: EngineChildOptions["startProcess"];
 }
 
 type SizedOptions = EmbeddedEngineOptions & Pick<LoadOptions, "slots">;
@@ -170,7 +172,8 @@ function startChild(options: SizedOptions, limits: WatchdogLimits): EngineChild 
     cacheFolder: options.cacheFolder,
   };
   const load = { modelPath, contextLength, slots, threads, numerics, kvType, ...limit };
-  return new EngineChild({ load, limits, log });
+  const { startProcess } = options;
+  return new EngineChild({ load, limits, log, startProcess });
 }
 
 /** A file that cannot be read is the engine's to complain about. */

@@ -35,7 +35,7 @@ export interface EngineChildOptions {
   readonly limits: WatchdogLimits;
   readonly log: EngineLog;
   /** Starts the process; for tests. */
-  readonly startProcess?: () => ChildProcess;
+  readonly startProcess?: (() => ChildProcess) | undefined;
 }
 
 export class EngineChild {
