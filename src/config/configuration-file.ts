@@ -1,7 +1,7 @@
 /** Reads completionist.yaml: a flat mapping whose keys are those of the settings table. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { parseDocument } from "yaml";
+import { type Document, parseDocument } from "yaml";
 import { ConfigurationError, closestName } from "./configuration-error.ts";
 import { keyOf, settingNames } from "./settings.ts";
 
@@ -49,7 +49,7 @@ function parseFile(text: string, path: string): Readonly<Record<string, unknown>
     const reason = problem.message.split("\n")[0]?.replace(/ at line \d+, column \d+:?$/, "");
     throw new ConfigurationError(`${path}${line === undefined ? "" : ` line ${line}`}: ${reason}`);
   }
-  const value: unknown = document.toJS();
+  const value = plainValue(document, path);
   if (value === null || value === undefined) return {};
   if (typeof value !== "object" || Array.isArray(value)) {
     throw new ConfigurationError(`${path}: expected settings such as "port: 8080"`);
@@ -62,4 +62,16 @@ function parseFile(text: string, path: string): Readonly<Record<string, unknown>
     throw new ConfigurationError(`${path}: "${key}" is no setting${hint}`);
   }
   return value as Readonly<Record<string, unknown>>;
+}
+
+/** Throws a ConfigurationError for aliases that contain themselves or write out to very much. */
+function plainValue(document: Document, path: string): unknown {
+  try {
+    const value: unknown = document.toJS();
+    // A value that contains itself passes until here, and would surprise whoever prints it.
+    JSON.stringify(value);
+    return value;
+  } catch {
+    throw new ConfigurationError(`${path}: its aliases contain themselves or are too many`);
+  }
 }

@@ -190,10 +190,15 @@ async function dataOffset(file: FileHandle, member: ZipMember): Promise<number> 
   const header = await readAt(file, member.headerOffset, localBytes);
   if (header.readUInt32LE(0) !== localSignature) throw new ZipError("the archive is damaged");
   const start = member.headerOffset + localBytes;
-  return start + header.readUInt16LE(26) + header.readUInt16LE(28);
+  const data = start + header.readUInt16LE(26) + header.readUInt16LE(28);
+  const isSafe = Number.isSafeInteger(data + member.packedBytes);
+  if (!isSafe) throw new ZipError("the archive is damaged");
+  return data;
 }
 
 async function readAt(file: FileHandle, offset: number, bytes: number): Promise<Buffer> {
+  // 64-bit fields may claim places that no file has.
+  if (!Number.isSafeInteger(offset + bytes)) throw new ZipError("the archive is damaged");
   const buffer = Buffer.alloc(bytes);
   const { bytesRead } = await file.read(buffer, 0, bytes, offset);
   if (bytesRead !== bytes) throw new ZipError("the archive is cut off");
