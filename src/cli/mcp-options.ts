@@ -8,8 +8,8 @@ import { addSettingOptions } from "./setting-options.ts";
 const mcpSettings: readonly SettingName[] = [
   ...(["model", "context", "slots", "threads", "numerics", "kvType", "insertion"] as const),
   ...(["host", "port", "cors", "allowedHost", "bodyLimit"] as const),
-  ...(["apiKey", "noAuth", "strict"] as const),
-  ...(["cache", "logLevel", "logFormat"] as const),
+  ...(["apiKey", "noAuth", "strict", "database", "keepUsage"] as const),
+  ...(["cache", "data", "logLevel", "logFormat"] as const),
 ];
 
 export function addMcpOptions(command: Command): Command {

@@ -20,12 +20,18 @@ interface Started {
   until(pattern: RegExp): Promise<RegExpExecArray>;
 }
 
+/** Nothing is read from or written to the folders of whoever runs the test. */
+const ownFolders = (folder: string) => ({
+  COMPLETIONIST_CACHE: join(folder, "cache"),
+  COMPLETIONIST_DATA: join(folder, "data"),
+});
+
 function start(flags: readonly string[], environment: Record<string, string> = {}): Started {
   const folder = mkdtempSync(join(tmpdir(), "completionist-serve-"));
   const child = spawn(process.execPath, [main, "serve", ...flags], {
     cwd: folder,
     stdio: ["ignore", "pipe", "pipe"],
-    env: { ...process.env, COMPLETIONIST_CACHE: join(folder, "cache"), ...environment },
+    env: { ...process.env, ...ownFolders(folder), ...environment },
   });
   let output = "";
   let errors = "";

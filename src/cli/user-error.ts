@@ -1,4 +1,5 @@
 /** Which failures are told in one line, and in what words. All others are ours: they show a stack. */
+import { DatabaseError } from "../access/store.ts";
 import { BenchError } from "../bench/bench-error.ts";
 import { ConfigurationError } from "../config/configuration-error.ts";
 import { ModelFileError } from "../llama/model-file-error.ts";
@@ -24,7 +25,7 @@ export interface Failure {
   readonly exitCode: number;
 }
 
-const toldInOneLine = [FetchError, ModelFileError, EngineStartError];
+const toldInOneLine = [DatabaseError, FetchError, ModelFileError, EngineStartError];
 
 /** What to print, without a line break at its end, and the exit code. */
 export function describeFailure(error: unknown): Failure {

@@ -1,8 +1,10 @@
 /** Engine processes end with their server, however it or they are. Linux only. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, onTestFinished, test } from "vitest";
 import { open } from "../../src/index.ts";
 import { tinyGgufFile } from "../../src/llama/testing/tiny-gguf.ts";
 import { enginePid } from "../fuzz/fuzz-server.ts";
@@ -57,7 +59,10 @@ describe("a server that is killed leaves no engine behind", () => {
   test("that loads its model", async () => {
     const command = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
     const options = ["serve", "--port", "0", "--model", model, "--threads", "1"];
-    started = spawn(process.execPath, [command, ...options], { stdio: "ignore" });
+    const data = mkdtempSync(join(tmpdir(), "completionist-data-"));
+    onTestFinished(() => rmSync(data, { recursive: true, force: true }));
+    const words = [command, ...options, "--data", data];
+    started = spawn(process.execPath, words, { stdio: "ignore" });
     const engine = await engineOf(started);
     started.kill("SIGKILL");
     await expect.poll(() => isGone(engine), patience).toBe(true);

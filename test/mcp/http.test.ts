@@ -1,6 +1,8 @@
 /** The tools over streamable HTTP: sessions, who may come in, and hosts that leave. */
 import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
 import { request } from "node:http";
+import { tmpdir } from "node:os";
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -21,12 +23,17 @@ interface Endpoint {
 }
 
 async function startEndpoint(options: readonly string[]): Promise<Endpoint> {
-  const child: ChildProcess = spawn(
-    process.execPath,
-    [command, "mcp", "--http", "--port", "0", ...engineOptions(), ...options],
-    { stdio: ["ignore", "pipe", "pipe"] },
-  );
-  const exited = new Promise<number | null>((resolve) => child.once("exit", resolve));
+  const folder = mkdtempSync(`${tmpdir()}/completionist-data-`);
+  const words = [command, "mcp", "--http", "--port", "0", "--data", folder];
+  const child: ChildProcess = spawn(process.execPath, [...words, ...engineOptions(), ...options], {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const exited = new Promise<number | null>((resolve) => {
+    child.once("exit", (code) => {
+      rmSync(folder, { recursive: true, force: true });
+      resolve(code);
+    });
+  });
   let errors = "";
   const url = await new Promise<string>((resolve, reject) => {
     child.stderr?.on("data", (data: Buffer) => {

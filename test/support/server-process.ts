@@ -1,5 +1,8 @@
 /** The server as its users start it: the command in a process of its own, on a port of its choice. */
 import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 export interface ServerProcess {
@@ -13,13 +16,21 @@ export interface ServerProcess {
 
 const command = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
 
-/** Starts `completionist serve` with further options and waits until it says its address. */
+/**
+ * Starts `completionist serve` with further options and waits until it says its address. Without
+ * `--data` among them it keeps its database in a folder of its own that goes when it ends.
+ */
 export async function startServer(options: readonly string[]): Promise<ServerProcess> {
-  const child = spawn(process.execPath, [command, "serve", "--port", "0", ...options], {
-    stdio: ["ignore", "pipe", "pipe"],
-  });
+  const folder = mkdtempSync(join(tmpdir(), "completionist-data-"));
+  const words = [command, "serve", "--port", "0", "--data", folder, ...options];
+  const child = spawn(process.execPath, words, { stdio: ["ignore", "pipe", "pipe"] });
   let output = "";
-  const exited = new Promise<number | null>((resolve) => child.once("exit", resolve));
+  const exited = new Promise<number | null>((resolve) => {
+    child.once("exit", (code) => {
+      rmSync(folder, { recursive: true, force: true });
+      resolve(code);
+    });
+  });
   const url = await new Promise<string>((resolve, reject) => {
     const read = (data: Buffer) => {
       output += data.toString();

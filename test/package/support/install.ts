@@ -138,7 +138,15 @@ function consumerIn(folder: string, packed: Packed): Consumer {
 
 /** In a process group of its own, so that npx and what it starts can be ended together. */
 async function serveIn(folder: string, options: readonly string[]): Promise<InstalledServer> {
-  const words = ["completionist", "serve", "--port", "0", ...options];
+  const words = [
+    "completionist",
+    "serve",
+    "--port",
+    "0",
+    "--data",
+    join(folder, "data"),
+    ...options,
+  ];
   const child = spawnIn(folder, "npx", words, true);
   const ended = outcomeOf(child);
   const url = await new Promise<string>((found, failed) => {
