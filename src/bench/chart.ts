@@ -37,6 +37,7 @@ export function marksOf(rows: readonly RowReport[]): readonly Mark[] {
 function markOf(line: Line, { better }: Series): Mark | undefined {
   const { title, other, ratio, bar, verdict, known } = line;
   if (other === null || ratio === null || verdict === "not measured") return undefined;
+  if (!(ratio > 0)) return undefined;
   const gain = (value: number): number => (better === "more" ? value : 1 / value);
   return {
     title,
@@ -62,7 +63,7 @@ export function chart(report: Report): string {
     style,
     `<rect class="page" width="${width}" height="${height}"/>`,
     `<text class="ink" x="${left}" y="24" font-size="16" font-weight="600">${escapeXml(heading)}</text>`,
-    `<text class="soft" x="${left}" y="44">times as fast (logarithmic); the black mark is the bar</text>`,
+    `<text class="soft" x="${left}" y="44">times as fast (logarithmic); the upright mark is the bar</text>`,
     ...axis(scale, height),
     ...marks.map((mark, index) => drawMark(mark, top + index * rowHeight, scale)),
     "</svg>",
@@ -74,10 +75,11 @@ const style = `<style>
 .page { fill: #ffffff } .ink { fill: #1f2328 } .soft { fill: #59636e } .line { stroke: #d1d9e0 }
 .one { stroke: #59636e } .met { fill: #0072b2 } .missed { fill: #d55e00 } .shown { fill: #7d8590 }
 .bar { fill: #1f2328 }
+.halo { paint-order: stroke; stroke: #ffffff; stroke-width: 4px; stroke-linejoin: round }
 @media (prefers-color-scheme: dark) {
 .page { fill: #0d1117 } .ink { fill: #e6edf3 } .soft { fill: #9198a1 } .line { stroke: #30363d }
 .one { stroke: #9198a1 } .met { fill: #56b4e9 } .missed { fill: #f0924c } .shown { fill: #7d8590 }
-.bar { fill: #e6edf3 }
+.bar { fill: #e6edf3 } .halo { stroke: #0d1117 }
 }
 </style>`;
 
@@ -124,7 +126,7 @@ function drawMark(mark: Mark, y: number, { place }: Axis): string {
       : `<rect class="bar" x="${(place(mark.wanted) - 1.5).toFixed(1)}" y="${y + 14}" width="3" height="16"/>`;
   const length = Math.max(2, to - from).toFixed(1);
   return (
-    `<text class="ink" x="${left}" y="${y + 11}">${escapeXml(mark.title)}</text>` +
+    `<text class="ink halo" x="${left}" y="${y + 11}">${escapeXml(mark.title)}</text>` +
     `<rect class="${kind}" x="${from.toFixed(1)}" y="${y + 17}" width="${length}" height="10" rx="2"/>` +
     wanted +
     `<text class="ink" x="${plotRight + 12}" y="${y + 26}">${escapeXml(resultText(mark))}</text>`

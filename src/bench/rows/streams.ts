@@ -156,7 +156,12 @@ function neighbourRow(count: 0 | 1 | 2, lines: readonly LinePlan[]): Row {
 
 const shownBeside = (beside: string): readonly LinePlan[] => [
   { title: `one stream, ${beside}`, series: "speed", ours: "reproducible", other: "peer" },
-  { title: `one stream, ${beside}`, series: "speed", ours: "fast", other: "peer-tuned" },
+  {
+    title: `one stream, ${beside}, against one thread`,
+    series: "speed",
+    ours: "fast",
+    other: "peer-tuned",
+  },
 ];
 
 export const neighbourRows: readonly Row[] = [
