@@ -3,7 +3,8 @@ import { type AvailableMemory, bytesText, planEngineSize, type WantedSize } from
 import { freeMemoryBytes } from "./free-memory.ts";
 import { readGgufHeader } from "./gguf-header.ts";
 
-export interface SizeRequest extends WantedSize {
+export interface SizeRequest extends Omit<WantedSize, "gpuLayers"> {
+  readonly gpuLayers?: number | undefined;
   readonly modelPath: string;
   /** The artifact's name, for the user. */
   readonly artifact: string;
@@ -19,7 +20,9 @@ export function chooseSize(
   const { modelPath, artifact, log } = request;
   const available: AvailableMemory = { freeBytes, limitBytes: request.memoryBytesMax };
   const header = readGgufHeader(modelPath);
-  const size = planEngineSize(header, request, available);
+  // On Apple's machines the GPU uses the same memory.
+  const gpuLayers = process.platform === "darwin" ? 0 : (request.gpuLayers ?? 0);
+  const size = planEngineSize(header, { ...request, gpuLayers }, available);
   for (const warning of size.warnings) log.warn(warning);
   const { contextLength, slots, memory } = size;
   const sequences = slots === 1 ? "1 sequence" : `${slots} sequences`;

@@ -170,6 +170,7 @@ function startChild(options: SizedOptions, limits: WatchdogLimits): EngineChild 
     prefixCacheBytesMax,
     queuedJobsMax: options.queuedJobsMax,
     cacheFolder: options.cacheFolder,
+    gpuLayers: options.gpuLayers,
   };
   const load = { modelPath, contextLength, slots, threads, numerics, kvType, ...limit };
   const { startProcess } = options;
@@ -197,7 +198,7 @@ function describe(
 ): EngineDescription {
   const vocabulary = new TableVocabulary(model.vocabulary);
   const { contextLength, slots, libraryVersion } = model;
-  const { artifact, numerics, kvType } = options;
-  const fingerprint = fingerprintOf({ modelHash, libraryVersion, numerics, kvType });
+  const { artifact, numerics, kvType, gpuLayers = 0 } = options;
+  const fingerprint = fingerprintOf({ modelHash, libraryVersion, numerics, kvType, gpuLayers });
   return { artifact, fingerprint, contextLength, slots, vocabulary };
 }

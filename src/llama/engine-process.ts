@@ -65,7 +65,7 @@ function load(message: Extract<ToEngine, { kind: "load" }>): void {
     ...{ backend, planner, padRows, widthMax, nowMs },
     ...{ libraryVersion, threads },
   });
-  const probedMs = nowMs() - probeMs;
+  const probedMs = Math.max(nowMs() - probeMs, planner.costMs(widthMax) ?? 0);
   scheduler = new Scheduler({
     backend: governed(backend, nowMs),
     planner,

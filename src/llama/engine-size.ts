@@ -16,6 +16,8 @@ export interface WantedSize extends CacheFormat {
   readonly contextLength: number | undefined;
   /** Undefined: 8, or fewer where memory is short. */
   readonly slots: number | undefined;
+  /** Layers that a GPU with a memory of its own takes over. */
+  readonly gpuLayers?: number;
 }
 
 export interface AvailableMemory {

@@ -14,11 +14,14 @@ export interface FingerprintParts {
   readonly libraryVersion: string;
   readonly numerics: string;
   readonly kvType: string;
+  readonly gpuLayers: number;
 }
 
 export function fingerprintOf(parts: FingerprintParts): string {
-  const { modelHash, libraryVersion, numerics, kvType } = parts;
-  const identity = [modelHash, libraryVersion, numerics, kvType, samplingRevision].join("\n");
+  const { modelHash, libraryVersion, numerics, kvType, gpuLayers } = parts;
+  const computed = [modelHash, libraryVersion, numerics, kvType, samplingRevision];
+  if (gpuLayers > 0) computed.push(`${gpuLayers} layers on a GPU`);
+  const identity = computed.join("\n");
   return `fp_${createHash("sha256").update(identity).digest("hex").slice(0, 12)}`;
 }
 

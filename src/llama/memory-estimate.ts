@@ -19,6 +19,8 @@ export interface MemoryOptions extends CacheFormat {
   readonly contextLength: number;
   /** Sequences held at once. */
   readonly slots: number;
+  /** Layers whose weights and cache lie in a memory of their own, a GPU's; default 0. */
+  readonly gpuLayers?: number;
 }
 
 /** Bytes. */
@@ -58,7 +60,9 @@ export function estimateMemory(header: Header, options: MemoryOptions): MemoryEs
   for (const { bytes } of header.weights.values()) weights += bytes;
   if (plan.repackWeights && ![...header.matrixTypes].every(isWide)) weights *= repackedShare;
   const flash = plan.flashAttention !== "off";
-  const cache = cacheBytes(facts, options);
+  const host = Math.max(0, 1 - (options.gpuLayers ?? 0) / Math.max(1, facts.layers));
+  weights *= host;
+  const cache = host * cacheBytes(facts, options);
   const compute = computeBytes(facts, options, flash);
   const logitsRow = facts.vocabulary * float32Bytes;
   const overhead =

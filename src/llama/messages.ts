@@ -14,6 +14,8 @@ export interface LoadOptions {
   readonly slots: number;
   /** Undefined: as many as prove best, changing with what else runs. */
   readonly threads: number | undefined;
+  /** Layers that a GPU computes; 0 or undefined: none, and no GPU is touched. */
+  readonly gpuLayers?: number | undefined;
   /** Where what was measured is kept for the next start; undefined: nowhere. */
   readonly cacheFolder?: string | undefined;
   readonly numerics: NumericsMode;

@@ -64,6 +64,45 @@ export function packageNameFor(
   );
 }
 
+/** Which platform, and where packages are looked for: the process's own unless told. */
+export interface PackageSearch {
+  readonly platform?: string;
+  readonly architecture?: string;
+  /** `node_modules` folders, the first that has a package wins. */
+  readonly folders?: readonly string[];
+}
+
+const gpus = { cuda: "NVIDIA", vulkan: "any other", metal: "Apple" } as const;
+
+/**
+ * What computes when so many layers are to be a GPU's work: the CPU alone for 0, else the first of
+ * Metal, CUDA and Vulkan whose package is installed. Throws a LibraryError that names the package
+ * to install.
+ */
+export function chooseAccelerator(gpuLayers: number, search: PackageSearch = {}): Accelerator {
+  if (gpuLayers === 0) return "cpu";
+  const { platform = process.platform, architecture = process.arch } = search;
+  const names = packageNames[`${platform}-${architecture}`] ?? {};
+  const offered = (["metal", "cuda", "vulkan"] as const).filter((gpu) => names[gpu] !== undefined);
+  const installed = offered.find(
+    (gpu) => findPackageFolder(packageNameFor(platform, architecture, gpu), search) !== undefined,
+  );
+  if (installed !== undefined) return installed;
+  if (offered.length === 0) {
+    throw new LibraryError(
+      `--gpu-layers ${gpuLayers}: there is no GPU library for ${platform} on ${architecture}; use 0.`,
+    );
+  }
+  const commands = offered.map((gpu) => {
+    const name = packageNameFor(platform, architecture, gpu);
+    return `npm install ${name}@${packageVersion} (${gpus[gpu]} GPU)`;
+  });
+  throw new LibraryError(
+    `--gpu-layers ${gpuLayers} needs a library for a GPU, and none is installed; run: ` +
+      `${commands.join(" or ")}.`,
+  );
+}
+
 /** Locates the native libraries for this process; throws a LibraryError. */
 export function findNativeFiles(accelerator: Accelerator): NativeFiles {
   const name = packageNameFor(process.platform, process.arch, accelerator);
@@ -90,8 +129,8 @@ export function findNativeFiles(accelerator: Accelerator): NativeFiles {
  * The folder of an installed package. Looks where Node would look, but for the folder itself: the
  * packages' `exports` hide their package.json from `require.resolve`.
  */
-function findPackageFolder(name: string): string | undefined {
-  const searched = createRequire(import.meta.url).resolve.paths(name) ?? [];
+function findPackageFolder(name: string, { folders }: PackageSearch = {}): string | undefined {
+  const searched = folders ?? createRequire(import.meta.url).resolve.paths(name) ?? [];
   return searched
     .map((folder) => join(folder, name))
     .find((folder) => existsSync(join(folder, "package.json")));

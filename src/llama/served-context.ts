@@ -11,6 +11,7 @@ import { cacheBytesPerToken } from "./memory-estimate.ts";
 import type { LoadOptions } from "./messages.ts";
 import { Model } from "./model.ts";
 import { planNumerics, restrictNumerics } from "./numerics.ts";
+import { chooseAccelerator } from "./platform-package.ts";
 import { tokenize, tokenizeApart } from "./tokenizer.ts";
 import { readVocabulary } from "./vocabulary.ts";
 
@@ -40,10 +41,15 @@ export interface ContextOptions extends LoadOptions {
 /** Throws an Error of one clear sentence. */
 export function openContext(options: ContextOptions): ServedContext {
   const { modelPath, slots, threads, kvType } = options;
-  const library = openLibrary();
+  const gpuLayers = options.gpuLayers ?? 0;
+  const library = openLibrary({ accelerator: chooseAccelerator(gpuLayers) });
   const header = readGgufHeader(modelPath);
   const planned = planNumerics(options.numerics, header.matrixTypes);
-  const model = Model.load(library, { path: modelPath, repackWeights: planned.repackWeights });
+  const model = Model.load(library, {
+    path: modelPath,
+    gpuLayers,
+    repackWeights: planned.repackWeights,
+  });
   const numerics = restrictNumerics(planned, model.facts);
   const trained = model.facts.trainedContextLength;
   const contextLength = options.contextLength ?? Math.min(defaultContextLength, trained);

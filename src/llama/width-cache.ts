@@ -27,7 +27,8 @@ const recordSchema = z.object({
 
 export type WidthRecord = z.infer<typeof recordSchema>;
 
-export interface WidthKey extends Pick<LoadOptions, "modelPath" | "numerics" | "kvType"> {
+export interface WidthKey
+  extends Pick<LoadOptions, "modelPath" | "numerics" | "kvType" | "gpuLayers"> {
   readonly libraryVersion: string;
   readonly threads: number;
 }
@@ -48,11 +49,11 @@ export function measureWidthsOnce(options: LoadOptions, measuring: Measuring): v
 /** Undefined without a cache folder: none is made for this alone. */
 export function widthFile(cacheFolder: string | undefined, key: WidthKey): string | undefined {
   if (cacheFolder === undefined || !existsSync(cacheFolder)) return undefined;
-  const { modelPath, numerics, kvType, libraryVersion, threads } = key;
+  const { modelPath, numerics, kvType, gpuLayers = 0, libraryVersion, threads } = key;
   const { size, mtimeMs } = statSync(modelPath);
   const machine = [cpus()[0]?.model, cpus().length, threads];
   const file = [resolve(modelPath), size, mtimeMs];
-  const identity = JSON.stringify([file, libraryVersion, numerics, kvType, machine]);
+  const identity = JSON.stringify([file, libraryVersion, numerics, kvType, gpuLayers, machine]);
   const name = createHash("sha256").update(identity).digest("hex").slice(0, 24);
   return join(cacheFolder, "widths", `${name}.json`);
 }

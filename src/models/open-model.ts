@@ -23,6 +23,8 @@ export interface OpenModelSettings
   readonly watchdog?: number | undefined;
   /** Bytes that idle sequences may keep for later prompts; undefined: 1 GiB. */
   readonly prefixCache?: number;
+  /** Layers that a GPU computes; default 0. */
+  readonly gpuLayers?: number;
   /** Bytes that the engine may take; undefined: what is free. */
   readonly memory?: number | undefined;
   /** Prompts that may wait for a slot; undefined: 8,192. */
@@ -72,7 +74,7 @@ async function startEngine(
 ): Promise<EmbeddedEngine> {
   const { context, slots, threads, numerics, kvType } = settings;
   const { path: modelPath, artifact } = file;
-  const { cache: cacheFolder } = settings;
+  const { cache: cacheFolder, gpuLayers } = settings;
   const engineOptions = { modelPath, artifact, contextLength: context, slots, threads, numerics };
   const { prefixCache: prefixCacheBytesMax, watchdog: watchdogSeconds, memory, queue } = settings;
   const cacheLimit = prefixCacheBytesMax === undefined ? {} : { prefixCacheBytesMax };
@@ -82,6 +84,7 @@ async function startEngine(
       ...cacheLimit,
       queuedJobsMax: queue,
       cacheFolder,
+      gpuLayers,
       memoryBytesMax: memory,
       watchdogSeconds,
       kvType,

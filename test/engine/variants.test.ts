@@ -5,6 +5,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { EngineEvent, Job } from "../../src/engine/engine.ts";
 import { type EmbeddedEngine, startEmbeddedEngine } from "../../src/llama/embedded-engine.ts";
+import type { CacheType } from "../../src/llama/llama-backend.ts";
 import type { NumericsMode } from "../../src/llama/numerics.ts";
 import { type TinyGgufOptions, tinyGgufFile } from "../../src/llama/testing/tiny-gguf.ts";
 import { jobWith } from "../../src/scheduler/testing/scheduler-bench.ts";
@@ -13,6 +14,8 @@ interface Kind {
   readonly name: string;
   readonly file: TinyGgufOptions;
   readonly numerics: NumericsMode;
+  /** Default f16. */
+  readonly kvType?: CacheType;
 }
 
 const kinds: readonly Kind[] = [
@@ -20,13 +23,23 @@ const kinds: readonly Kind[] = [
   { name: "F32, exact", file: { variant: "plain" }, numerics: "exact" },
   { name: "Q8_0, reproducible", file: { tensorType: "q8_0" }, numerics: "reproducible" },
   { name: "Q8_0, exact", file: { tensorType: "q8_0" }, numerics: "exact" },
+  {
+    name: "Q8_0 with q8_0 keys, reproducible",
+    file: { tensorType: "q8_0" },
+    numerics: "reproducible",
+    kvType: "q8_0",
+  },
+  { name: "F32 with q8_0 keys, exact", file: {}, numerics: "exact", kvType: "q8_0" },
   { name: "sliding window", file: { variant: "gemma3" }, numerics: "reproducible" },
   { name: "recurrent", file: { variant: "mamba" }, numerics: "reproducible" },
 ];
 
 const log = { debug() {}, info() {}, warn() {}, error() {} };
 
-async function startEngine({ file, numerics }: Kind, threads = 1): Promise<EmbeddedEngine> {
+async function startEngine(
+  { file, numerics, kvType = "f16" }: Kind,
+  threads = 1,
+): Promise<EmbeddedEngine> {
   return await startEmbeddedEngine({
     modelPath: tinyGgufFile(file),
     artifact: "tiny",
@@ -34,7 +47,7 @@ async function startEngine({ file, numerics }: Kind, threads = 1): Promise<Embed
     slots: 4,
     threads,
     numerics,
-    kvType: "f16",
+    kvType,
     log,
   });
 }

@@ -4,6 +4,7 @@ import type { Insertion } from "../../completion/insertion.ts";
 import {
   choiceSetting,
   integerSetting,
+  listSetting,
   type Setting,
   secondsSetting,
   sizeSetting,
@@ -28,11 +29,16 @@ export const insertionSchema: z.ZodType<Insertion> = z
 export const insertionExpected = "auto, fim, rerank, off or a template with {prefix} and {suffix}";
 
 export const modelSettings = {
-  model: textSetting<string | undefined>({
+  model: listSetting({
     placeholder: "FILE",
-    help: "A GGUF model file to serve. Without it the default model is fetched once and served.",
-    defaultValue: undefined,
+    help:
+      "GGUF files to serve: FILE, NAME=FILE, or a folder for all files in it. The first is loaded at " +
+      "the start, the others when they are first used. Without it the default model is fetched once " +
+      "and served.",
+    entry: /\S/,
+    expected: "files, NAME=FILE or folders; flags repeat",
     defaultText: "SmolLM2-135M-Instruct",
+    wholeFlags: true,
   }),
   context: integerSetting<number | undefined>({
     placeholder: "TOKENS",
@@ -84,7 +90,9 @@ export const modelSettings = {
   }),
   gpuLayers: integerSetting({
     placeholder: "N",
-    help: "Layers that a GPU computes, where a library for one is installed.",
+    help:
+      "Layers that a GPU computes. It needs the npm package of a library for that GPU; its name is " +
+      "said when it is missing.",
     min: 0,
     max: 10_000,
     defaultValue: 0,
