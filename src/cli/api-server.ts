@@ -1,17 +1,15 @@
-/** The HTTP server that a configuration asks for, over an opened model and opened access. */
+/** The HTTP server that a configuration asks for, over a pool of models and opened access. */
 import type { Access } from "../access/access.ts";
 import type { Configuration } from "../config/settings.ts";
 import { limitsProfiles } from "../contract/limits.ts";
 import { createServer } from "../http/server.ts";
-import type { Health } from "../http/server-context.ts";
 import { defaultServerOptions } from "../http/server-options.ts";
-import type { EmbeddedEngine } from "../llama/embedded-engine.ts";
-import type { OpenedModel } from "../models/open-model.ts";
-import type { EngineSample } from "../observe/engine-metrics.ts";
+import type { ModelPool } from "../models/model-pool.ts";
 import type { Log } from "../observe/log.ts";
 import { Metrics } from "../observe/metrics.ts";
 import type { Tracing } from "../observe/tracing.ts";
 import { createCatalog } from "./catalog-settings.ts";
+import { engineSample, modelSample, poolHealth } from "./pool-health.ts";
 import { packageVersion } from "./version.ts";
 
 /** Bodies of the largest size that must find room at once. */
@@ -19,7 +17,10 @@ const largestBodiesHeld = 4;
 
 export type ApiServer = ReturnType<typeof createServer>;
 
-export interface ApiParts extends OpenedModel {
+export interface ApiParts {
+  readonly pool: ModelPool;
+  /** The models loaded at the start. */
+  readonly vital: ReadonlySet<string>;
   readonly access: Access;
   readonly log: Log;
   readonly tracing: Tracing;
@@ -27,18 +28,20 @@ export interface ApiParts extends OpenedModel {
 }
 
 export function createApiServer(configuration: Configuration, parts: ApiParts): ApiServer {
-  const { access, file, engine, log, tracing, shutdown } = parts;
-  const created = Math.floor(Date.now() / 1000);
+  const { access, pool, vital, log, tracing, shutdown } = parts;
   const version = packageVersion();
   const metrics = new Metrics({ version });
-  metrics.watchEngine(file.id, () => sampleOf(engine));
+  for (const model of pool.models) {
+    metrics.watchEngine(model.id, () => engineSample(model));
+    metrics.watchModel(model.id, () => modelSample(pool, model));
+  }
   metrics.access.watchLedger(() => access.health());
   return createServer({
     access,
-    catalog: createCatalog(configuration, { id: file.id, engine, created }),
+    catalog: createCatalog(configuration, pool.models),
     log,
     shutdown,
-    health: () => healthOf(engine),
+    health: () => poolHealth(pool, vital),
     metrics,
     tracing,
     options: {
@@ -66,25 +69,4 @@ function heldBodyBytesMax(bodyBytesMax: number): number {
 function corsOf(origins: readonly string[]): readonly string[] | "*" | undefined {
   if (origins.includes("*")) return "*";
   return origins.length === 0 ? undefined : origins;
-}
-
-const healthWords = { ready: "ok", starting: "loading", failed: "failed" } as const;
-
-function healthOf(engine: EmbeddedEngine): Health {
-  const { state, restarts, faults, reason, lastFault } = engine.state();
-  const { queuedJobs: queued, runningCandidates: running } = engine.stats();
-  return {
-    status: healthWords[state],
-    restarts,
-    hangs: faults.hang,
-    queued,
-    running,
-    ...(reason === undefined ? {} : { reason }),
-    ...(lastFault === undefined ? {} : { last_fault: lastFault }),
-  };
-}
-
-function sampleOf(engine: EmbeddedEngine): EngineSample {
-  const { state, restarts, faults } = engine.state();
-  return { stats: engine.stats(), up: state === "ready", restarts, faults };
 }

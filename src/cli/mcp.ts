@@ -11,12 +11,9 @@ import type { McpServerParts } from "../mcp/mcp-server.ts";
 import { remoteSource } from "../mcp/remote-source.ts";
 import { serveStdio } from "../mcp/stdio.ts";
 import { createTools, defaultToolOptions } from "../mcp/tools.ts";
-import { legacyAliases } from "../models/catalog.ts";
-import { defaultModel } from "../models/default-model.ts";
-import { openModel } from "../models/open-model.ts";
-import { localModel } from "../models/served-model.ts";
+import { openPool, preload } from "../models/open-pool.ts";
 import { createLog, type Log } from "../observe/log.ts";
-import { checkCatalogSettings, createCatalog } from "./catalog-settings.ts";
+import { createCatalog, type ModelEntries, readModelEntries } from "./catalog-settings.ts";
 import { openServerAccess } from "./server-access.ts";
 import { type StopSignals, watchStopSignals } from "./stop-signals.ts";
 import { listenProblem, UserError, usageExitCode } from "./user-error.ts";
@@ -116,11 +113,9 @@ function openSource(
     return remoteSource({ baseUrl, apiKey, defaultAlias: exampleAlias });
   }
   // Mistakes are told at once; what takes time goes on while the host already talks to us.
-  const id =
-    configuration.model === undefined ? defaultModel.id : localModel(configuration.model).id;
-  const settings = withExampleAlias(configuration, id);
-  checkCatalogSettings(settings, id);
-  const opened = openModels(settings, context);
+  const chosen = readModelEntries(configuration);
+  for (const warning of chosen.warnings) context.log.warn(warning);
+  const opened = openModels(configuration, chosen, context);
   opened.catch((error: unknown) => {
     if (!context.signal.aborted) context.log.error({ err: error }, "the model could not be opened");
   });
@@ -129,18 +124,18 @@ function openSource(
 
 async function openModels(
   settings: Configuration,
+  { entries, first }: ModelEntries,
   { access, log, signal }: SourceContext,
 ): Promise<LocalModels> {
-  const { file, engine } = await openModel(settings, { log, signal });
-  const created = Math.floor(Date.now() / 1000);
-  const catalog = createCatalog(settings, { id: file.id, engine, created });
-  return { catalog, access, log, strict: settings.strict, close: () => engine.close() };
-}
-
-function withExampleAlias(configuration: Configuration, id: string): Configuration {
-  const legacy = Object.fromEntries(legacyAliases.map((alias) => [alias, id]));
-  const aliases = configuration.aliases ?? legacy;
-  return { ...configuration, aliases: { [exampleAlias]: id, ...aliases } };
+  const pool = openPool(entries, { memory: settings.memory, log });
+  try {
+    await preload(pool, entries, signal);
+  } catch (error) {
+    await pool.close();
+    throw error;
+  }
+  const catalog = createCatalog(settings, pool.models, new Map([[exampleAlias, first]]));
+  return { catalog, access, log, strict: settings.strict, close: () => pool.close() };
 }
 
 /** What hosts accept in a name. */

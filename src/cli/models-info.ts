@@ -5,6 +5,7 @@ import type { GgufHeader } from "../llama/gguf-header.ts";
 import { estimateMemory, type MemoryEstimate } from "../llama/memory-estimate.ts";
 import { defaultContextLength } from "../llama/served-context.ts";
 import { defaultModel } from "../models/default-model.ts";
+import { splitEntry } from "../models/model-choices.ts";
 import { type ModelFileFacts, readModelFacts, type SpecialToken } from "../models/model-facts.ts";
 import { megabytes } from "../models/progress.ts";
 import { modelFolder } from "../models/served-model.ts";
@@ -16,12 +17,16 @@ export async function modelInfo(
   json: boolean,
 ): Promise<number> {
   const folder = modelFolder(configuration.cache);
-  const path = await locateModel(named ?? configuration.model ?? defaultModel.id, folder);
+  const path = await locateModel(named ?? firstFile(configuration) ?? defaultModel.id, folder);
   const { facts, header } = readModelFacts(path);
   const memory = memoryOf(header, facts, configuration);
   const print = json ? infoJson : infoText;
   process.stdout.write(print(facts, memory, configuration));
   return 0;
+}
+
+function firstFile({ model: [first] }: Configuration): string | undefined {
+  return first === undefined ? undefined : splitEntry(first).path;
 }
 
 /** Of a server that has memory enough. */

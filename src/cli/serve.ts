@@ -1,15 +1,13 @@
-/** `completionist serve`: brings the model, starts the engine, serves until told to stop. */
+/** `completionist serve`: loads the models it starts with, serves until told to stop. */
 import type { Access } from "../access/access.ts";
 import { refuseOpenServer } from "../config/exposure.ts";
 import type { LoadedConfiguration } from "../config/load.ts";
 import type { Configuration } from "../config/settings.ts";
-import { defaultModel } from "../models/default-model.ts";
-import { openModel } from "../models/open-model.ts";
-import { localModel } from "../models/served-model.ts";
+import { openPool, preload } from "../models/open-pool.ts";
 import { createLog, type Log } from "../observe/log.ts";
 import { openTracing } from "../observe/open-tracing.ts";
 import { type ApiServer, createApiServer } from "./api-server.ts";
-import { checkCatalogSettings } from "./catalog-settings.ts";
+import { readModelEntries } from "./catalog-settings.ts";
 import { drain, listen, probeAddress } from "./listening.ts";
 import { openServerAccess } from "./server-access.ts";
 import { type StopSignals, signalExitCode, watchStopSignals } from "./stop-signals.ts";
@@ -50,26 +48,25 @@ interface ServeParts {
 async function untilStopped(configuration: Configuration, parts: ServeParts): Promise<number> {
   const { access, log, signals } = parts;
   const { host, port } = configuration;
-  const id =
-    configuration.model === undefined ? defaultModel.id : localModel(configuration.model).id;
-  checkCatalogSettings(configuration, id);
+  const { entries, first, warnings } = readModelEntries(configuration);
+  for (const warning of warnings) log.warn(warning);
   // Better now than after a download.
   await probeAddress(host, port);
-  const opened = await openModel(configuration, { log, signal: signals.stopped });
-  const { engine } = opened;
+  const pool = openPool(entries, { memory: configuration.memory, log });
   const cut = new AbortController();
   const tracing = await openTracing({ environment: process.env, version: packageVersion(), log });
   const shutdown = cut.signal;
-  const server = createApiServer(configuration, { ...opened, access, log, tracing, shutdown });
   try {
+    const vital = await preload(pool, entries, signals.stopped);
+    const server = createApiServer(configuration, { pool, vital, access, log, tracing, shutdown });
     await listen(server, host, port);
-    announce(configuration, server, { model: opened.file.id, needsKey: access.keysInUse });
+    announce(configuration, server, { model: first, needsKey: access.keysInUse });
     await stopRequested(signals.stopped);
     log.info({ signal: signals.signal }, "stopping");
     await drain(server, cut, configuration.drain * 1000);
     return 0;
   } finally {
-    await engine.close();
+    await pool.close();
     await tracing.close();
   }
 }

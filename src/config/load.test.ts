@@ -53,7 +53,7 @@ describe("which place wins", () => {
   test("without anything there are defaults for all", () => {
     const { configuration, file, warnings } = load();
     expect(configuration).toMatchObject({
-      model: undefined,
+      model: [],
       context: undefined,
       port: 8080,
       host: "127.0.0.1",

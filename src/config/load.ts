@@ -73,8 +73,9 @@ function settingValue(
 
 function fromFlag(setting: Setting<unknown>, flag: string | readonly string[] | true): unknown {
   if (flag === true) return true;
-  if (typeof flag === "string") return setting.fromText(flag);
-  return flag.flatMap((text) => setting.fromText(text));
+  const read = setting.fromFlag ?? setting.fromText;
+  if (typeof flag === "string") return read(flag);
+  return flag.flatMap((text) => read(text));
 }
 
 /**

@@ -21,6 +21,8 @@ export interface Setting<Value> {
   readonly defaultText: string;
   /** The value that a text from a flag or a variable stands for, not yet checked. */
   readonly fromText: (text: string) => unknown;
+  /** The same for a flag, where that differs. */
+  readonly fromFlag?: (text: string) => unknown;
 }
 
 interface Description<Value> {
@@ -152,6 +154,8 @@ export interface ListDescription {
   readonly entry: RegExp;
   readonly expected: string;
   readonly defaultText: string;
+  /** Whether a flag holds one entry as it stands, commas included. */
+  readonly wholeFlags?: boolean;
 }
 
 /** Empty by default. Flags repeat; every text may hold several entries between commas. */
@@ -173,6 +177,7 @@ export function listSetting(description: ListDescription): Setting<readonly stri
         .split(",")
         .map((entry) => entry.trim())
         .filter((entry) => entry !== ""),
+    ...(description.wholeFlags === true ? { fromFlag: (text: string) => text } : {}),
   };
 }
 

@@ -104,7 +104,7 @@ export async function open(options: OpenOptions = {}): Promise<OpenedModelClient
 function readSettings(options: OpenOptions) {
   const cache = options.cache ?? (process.env.COMPLETIONIST_CACHE || undefined);
   return {
-    model: checkSetting("model", options.model),
+    model: checkSetting("model", options.model)[0],
     context: checkSetting("context", options.context),
     slots: checkSetting("slots", options.slots),
     threads: checkSetting("threads", options.threads),

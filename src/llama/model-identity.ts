@@ -18,6 +18,18 @@ async function fileState(path: string): Promise<string> {
   }
 }
 
+/** Of files read before, by path: a model that is loaded again is not read through again. */
+const known = new Map<string, { readonly state: string; readonly hash: string }>();
+
+async function hashOf(paths: readonly string[], state: string): Promise<string> {
+  const key = paths.join("\0");
+  const before = known.get(key);
+  if (before?.state === state) return before.hash;
+  const hash = await hashModelFiles(paths);
+  known.set(key, { state, hash });
+  return hash;
+}
+
 export class ModelIdentity {
   readonly paths: readonly string[];
   /** SHA-256 of the files, in hex. */
@@ -36,7 +48,7 @@ export class ModelIdentity {
   static async of(modelPath: string): Promise<ModelIdentity> {
     const { paths } = readGgufHeader(modelPath);
     const state = await filesState(paths);
-    return new ModelIdentity(paths, await hashModelFiles(paths), state);
+    return new ModelIdentity(paths, await hashOf(paths, state), state);
   }
 
   /**

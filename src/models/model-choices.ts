@@ -39,12 +39,8 @@ export function readModelChoices(entries: readonly string[]): ModelChoices {
 }
 
 function readEntry(entry: string): ModelChoices {
-  // A file that is there wins, whatever characters its path has.
-  const split = isThere(entry) ? -1 : entry.indexOf("=");
-  if (split < 0) {
-    return isFolder(entry) ? readFolder(entry) : one(fileChoice(entry));
-  }
-  const [id, path] = [entry.slice(0, split).trim(), entry.slice(split + 1).trim()];
+  const { id, path } = splitEntry(entry);
+  if (id === undefined) return isFolder(path) ? readFolder(path) : one(fileChoice(path));
   if (path === "") throw new ModelChoiceError(`model: there is no file after "${id}="`);
   if (isFolder(path)) {
     throw new ModelChoiceError(
@@ -52,6 +48,16 @@ function readEntry(entry: string): ModelChoices {
     );
   }
   return one(namedChoice(id, path));
+}
+
+/** The two sides of an entry. A file that is there wins, whatever characters its path has. */
+export function splitEntry(entry: string): {
+  readonly id: string | undefined;
+  readonly path: string;
+} {
+  const place = isThere(entry) ? -1 : entry.indexOf("=");
+  if (place < 0) return { id: undefined, path: entry };
+  return { id: entry.slice(0, place).trim(), path: entry.slice(place + 1).trim() };
 }
 
 const one = (choice: ModelChoice): ModelChoices => ({ choices: [choice], warnings: [] });

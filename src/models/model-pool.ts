@@ -74,6 +74,19 @@ export class ModelPool {
     return this.#waiting.filter((waiter) => waiter.model === model).length;
   }
 
+  /** Why these models cannot all be loaded at once: a sentence; undefined: they can. */
+  shortageOf(models: readonly PooledModel[]): string | undefined {
+    const bytes = models.reduce((sum, { estimatedBytes }) => sum + estimatedBytes, 0);
+    if (!this.#memory.strict || bytes <= this.#memory.bytesMax) return undefined;
+    const names = models.map(({ id }) => id).join(", ");
+    const verb = models.length === 1 ? "takes" : "take together";
+    return `${names} ${verb} about ${bytesText(bytes)}; ${this.#allowedText()}.`;
+  }
+
+  #allowedText(): string {
+    return `all models together may take ${bytesText(this.#memory.bytesMax)} (--memory)`;
+  }
+
   /** Ends all engines, also those that are only starting. Who waits is refused. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
@@ -143,10 +156,7 @@ export class ModelPool {
   #neverFits(model: PooledModel): ApiError | undefined {
     const { bytesMax, strict } = this.#memory;
     if (!strict || model.held || model.estimatedBytes <= bytesMax) return undefined;
-    return modelFailed(
-      `it takes about ${bytesText(model.estimatedBytes)}, and all models together may take ` +
-        `${bytesText(bytesMax)} (--memory)`,
-    );
+    return modelFailed(`it takes about ${bytesText(model.estimatedBytes)}; ${this.#allowedText()}`);
   }
 
   /** Called whenever anything has changed: does all that can be done now. */

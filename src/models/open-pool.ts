@@ -2,6 +2,7 @@
 import { dirname } from "node:path";
 import type { EmbeddedEngineOptions } from "../llama/embedded-engine.ts";
 import type { Insertion } from "./catalog.ts";
+import { EngineStartError } from "./engine-start-error.ts";
 import { type ExpectedSize, expectedSize } from "./expected-size.ts";
 import { memoryLimit } from "./memory-limit.ts";
 import { ModelPool } from "./model-pool.ts";
@@ -62,17 +63,20 @@ function pooledModel(
 }
 
 /**
- * Loads what is to be loaded at the start, one after the other. Rejects with what the load failed
- * with, or with the signal's reason.
+ * Loads what is to be loaded at the start, one after the other, and gives the names. Rejects with
+ * what the load failed with, with an EngineStartError when not all of them fit at once, or with the
+ * signal's reason.
  */
 export async function preload(
   pool: ModelPool,
   entries: readonly PoolEntry[],
   signal: AbortSignal,
-): Promise<void> {
-  for (const { id } of entries.filter(({ preload }) => preload)) {
-    const model = pool.models.find((each) => each.id === id);
-    if (model === undefined) throw new Error(`there is no model ${id} in the pool`);
+): Promise<ReadonlySet<string>> {
+  const wanted = new Set(entries.filter((entry) => entry.preload).map(({ id }) => id));
+  const models = pool.models.filter(({ id }) => wanted.has(id));
+  const shortage = pool.shortageOf(models);
+  if (shortage !== undefined) throw new EngineStartError(shortage);
+  for (const model of models) {
     try {
       const lease = await model.acquire(signal);
       lease.release();
@@ -80,4 +84,5 @@ export async function preload(
       throw (signal.aborted ? signal.reason : (error as Error).cause) ?? error;
     }
   }
+  return wanted;
 }

@@ -4,6 +4,7 @@ import { AccessMetrics } from "./access-metrics.ts";
 import { CompletionMetrics } from "./completion-metrics.ts";
 import { EngineMetrics, type EngineSample } from "./engine-metrics.ts";
 import { MetricMaker } from "./metric-maker.ts";
+import { ModelMetrics, type ModelSample } from "./model-metrics.ts";
 import { addProcessMetrics } from "./process-metrics.ts";
 import { RequestMetrics } from "./request-metrics.ts";
 
@@ -19,6 +20,7 @@ export class Metrics {
   readonly completions: CompletionMetrics;
   readonly access: AccessMetrics;
   readonly #engines: EngineMetrics;
+  readonly #models: ModelMetrics;
   readonly #registry = new Registry();
 
   constructor({ version = "0.0.0", nowMs = () => performance.now() }: MetricsOptions = {}) {
@@ -27,6 +29,7 @@ export class Metrics {
     this.completions = new CompletionMetrics(make, nowMs);
     this.access = new AccessMetrics(make);
     this.#engines = new EngineMetrics(make);
+    this.#models = new ModelMetrics(make);
     addProcessMetrics(make, version);
   }
 
@@ -34,6 +37,11 @@ export class Metrics {
   watchEngine(model: string, sample: () => EngineSample): void {
     this.completions.addModel(model);
     this.#engines.watch(model, sample);
+  }
+
+  /** Looks at the model's loads at every scrape. */
+  watchModel(model: string, sample: () => ModelSample): void {
+    this.#models.watch(model, sample);
   }
 
   /** Everything in Prometheus' text format. */
