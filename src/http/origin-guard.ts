@@ -3,6 +3,7 @@
  * checks the Origin header and, bound to loopback, the Host header too (a page can point a name of
  * its own at 127.0.0.1). With keys, CORS alone decides what a page may read.
  */
+import { isIP } from "node:net";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { isLoopback } from "../config/exposure.ts";
 import { ApiError } from "../contract/errors.ts";
@@ -82,6 +83,21 @@ function isAllowedHost(host: string, options: GuardOptions): boolean {
   return others.includes(name);
 }
 
+/**
+ * Whether a page under this name can be the server's own. Bound to the network, a server answers
+ * programs under any name, but a page could come from a public name that its owner points here.
+ */
+function isOwnName(host: string, options: GuardOptions): boolean {
+  if (options.keysInUse || isLoopback(options.host)) return true;
+  const name = hostName(host);
+  if (isIP(name.replace(/^\[|\]$/g, "")) !== 0 || isLoopback(name)) return true;
+  if (!name.includes(".") || privateEndings.some((ending) => name.endsWith(ending))) return true;
+  return [options.host, ...options.allowedHosts].map(hostName).includes(name);
+}
+
+/** Nobody can register names that end so. */
+const privateEndings = [".local", ".internal", ".home.arpa", ".test"];
+
 /** The name without port, brackets' case or a root dot. */
 function hostName(host: string): string {
   const withoutPort = host.startsWith("[")
@@ -100,7 +116,7 @@ function allowedOrigin(
   const cors = given ?? (options.keysInUse ? "*" : undefined);
   if (cors === "*" || cors?.includes("*")) return "*";
   if (origin === undefined) return undefined;
-  if (isSameOrigin(origin, host)) return origin;
+  if (isSameOrigin(origin, host) && isOwnName(host ?? "", options)) return origin;
   const allowed = cors === undefined ? isLoopbackOrigin(origin) : cors.includes(origin);
   return allowed ? origin : undefined;
 }
