@@ -147,7 +147,8 @@ async function openAccountOf(started: Started): Promise<CompletionAccount> {
   } catch (error) {
     const refused = error instanceof ApiError ? error.errorName : undefined;
     if (refused === "quota") metrics.access.refused("quota");
-    if (refused === "rateLimit") metrics.access.refused((error as ApiError).type);
+    if (refused === "rateLimit" || refused === "requestOverLimit")
+      metrics.access.refused((error as ApiError).type);
     throw error;
   }
 }

@@ -1,6 +1,10 @@
-import { fork } from "node:child_process";
+import { type ChildProcess, fork } from "node:child_process";
+import { EventEmitter } from "node:events";
 import { expect, test } from "vitest";
+import { jobWith } from "../scheduler/testing/scheduler-bench.ts";
 import { EngineChild } from "./engine-child.ts";
+import { waitingEventsMax } from "./event-queue.ts";
+import type { ToEngine } from "./messages.ts";
 
 const silent = () => undefined;
 const log = { debug: silent, info: silent, warn: silent, error: silent };
@@ -39,4 +43,36 @@ test.each([
   const options = { addSpecial: false, parseSpecial: false };
   await expect(child.tokenize("a", options)).rejects.toMatchObject({ status: 500 });
   child.stop();
+});
+
+test("a job whose reader is too slow is ended in the engine too", async () => {
+  const sent: ToEngine[] = [];
+  const engine = Object.assign(new EventEmitter(), {
+    connected: true,
+    stdout: null,
+    stderr: null,
+    kill: () => true,
+    send: (message: ToEngine) => sent.push(message),
+  });
+  const startProcess = () => engine as unknown as ChildProcess;
+  const child = new EngineChild({ load, limits, log, startProcess });
+  const events = child.run(jobWith(), new AbortController().signal);
+  const first = events.next();
+  const id = sent.findLast((message) => message.kind === "run")?.id ?? -1;
+  const event = { id, event: { kind: "admitted" } };
+  engine.emit("message", { kind: "events", events: [event] });
+  expect((await first).value).toEqual({ kind: "admitted" });
+  const many = Array.from({ length: waitingEventsMax + 1 }, () => event);
+  engine.emit("message", { kind: "events", events: many });
+  expect(sent.at(-1)).toEqual({ kind: "abort", id });
+  const read = async () => {
+    let count = 0;
+    for (;;) {
+      if ((await events.next()).done === true) return count;
+      count += 1;
+      if (count > waitingEventsMax) throw new Error("it held more than it may");
+    }
+  };
+  await expect(read()).rejects.toMatchObject({ status: 503 });
+  engine.emit("close", 0, null);
 });

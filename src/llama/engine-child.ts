@@ -187,7 +187,7 @@ export class EngineChild {
     const queue = this.#jobs.get(message.id);
     if (queue === undefined) return; // aborted: what was under way is dropped
     if ("event" in message) {
-      queue.push(message.event);
+      if (!queue.push(message.event)) this.#giveUp(message.id, queue);
       return;
     }
     this.#jobs.delete(message.id);
@@ -195,6 +195,13 @@ export class EngineChild {
       this.#hasServed = true;
       queue.finish();
     } else queue.fail(new ApiError(message.refused, {}, { retry: message.retry }));
+  }
+
+  /** Its reader is so slow that what waits for it would fill the memory. */
+  #giveUp(id: number, queue: EventQueue<EngineEvent>): void {
+    this.#jobs.delete(id);
+    this.#send({ kind: "abort", id });
+    queue.fail(new ApiError("overloaded", {}, { retry: { shouldRetry: true } }));
   }
 
   #end(code: number | null, signal: NodeJS.Signals | null): void {

@@ -39,3 +39,12 @@ test("the first end counts and nothing comes after it", async () => {
   queue.push(1);
   expect(await rest(queue)).toEqual([]);
 });
+
+test("a full queue takes nothing more; what it holds can still be read", async () => {
+  const queue = new EventQueue<number>(2);
+  expect([queue.push(1), queue.push(2), queue.push(3)]).toEqual([true, true, false]);
+  expect(await queue.next()).toEqual({ done: false, value: 1 });
+  expect(queue.push(4)).toBe(true);
+  queue.finish();
+  expect(await rest(queue)).toEqual([2, 4]);
+});

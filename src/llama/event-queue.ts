@@ -1,16 +1,28 @@
 /**
- * Events of one job on their way from the engine process to whoever reads them. It needs no limit
- * of its own: a job cannot send more than maxTokens events for each of its candidates.
+ * Events of one job on their way from the engine process to whoever reads them. An engine does not
+ * wait for a slow reader, so what may wait for one has a limit.
  */
+
+/** Events of one job that may wait for their reader: minutes of a stream that nobody reads. */
+export const waitingEventsMax = 65_536;
+
 export class EventQueue<T> implements AsyncIterableIterator<T> {
   readonly #items: T[] = [];
+  readonly #itemsMax: number;
   #end: { readonly error: unknown } | "done" | undefined;
   #wake: (() => void) | undefined;
 
-  push(item: T): void {
-    if (this.#end !== undefined) return;
+  constructor(itemsMax = waitingEventsMax) {
+    this.#itemsMax = itemsMax;
+  }
+
+  /** False when the queue is full: the item is not kept, and the queue is to be failed. */
+  push(item: T): boolean {
+    if (this.#end !== undefined) return true;
+    if (this.#items.length >= this.#itemsMax) return false;
     this.#items.push(item);
     this.#wake?.();
+    return true;
   }
 
   /** The reader gets what is there, then the end. */
