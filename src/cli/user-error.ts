@@ -2,6 +2,7 @@
 import { DatabaseError } from "../access/store.ts";
 import { BenchError } from "../bench/bench-error.ts";
 import { ConfigurationError } from "../config/configuration-error.ts";
+import { EngineSizeError } from "../llama/engine-size-error.ts";
 import { ModelFileError } from "../llama/model-file-error.ts";
 import { EngineStartError } from "../models/engine-start-error.ts";
 import { FetchError } from "../models/fetch-error.ts";
@@ -25,7 +26,13 @@ export interface Failure {
   readonly exitCode: number;
 }
 
-const toldInOneLine = [DatabaseError, FetchError, ModelFileError, EngineStartError];
+const toldInOneLine = [
+  DatabaseError,
+  FetchError,
+  ModelFileError,
+  EngineStartError,
+  EngineSizeError,
+];
 
 /** What to print, without a line break at its end, and the exit code. */
 export function describeFailure(error: unknown): Failure {

@@ -12,7 +12,7 @@ export interface SizeRequest extends Omit<WantedSize, "gpuLayers"> {
   readonly log: { info(text: string): void; warn(text: string): void };
 }
 
-/** Throws a ModelFileError, a MemoryShortError or a RangeError, each one sentence. */
+/** Throws a ModelFileError or an EngineSizeError, each one sentence. */
 export function chooseSize(
   request: SizeRequest,
   freeBytes = freeMemoryBytes(),

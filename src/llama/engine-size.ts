@@ -2,6 +2,7 @@
  * Sequences and context length of an engine: what was asked for, or what fits into memory where
  * nothing was. What cannot fit is refused before anything large is allocated.
  */
+import { MemoryShortError } from "./engine-size-error.ts";
 import type { GgufHeader } from "./gguf-header.ts";
 import {
   type CacheFormat,
@@ -10,6 +11,8 @@ import {
   type MemoryEstimate,
   trainedContextLength,
 } from "./memory-estimate.ts";
+
+export { MemoryShortError };
 
 export interface WantedSize extends CacheFormat {
   /** Tokens of one sequence; undefined: 4,096 or the model's, cut to what fits. */
@@ -34,11 +37,6 @@ export interface EngineSize {
   readonly warnings: readonly string[];
 }
 
-/** Memory does not suffice; the message gives the sizes and what would fit. */
-export class MemoryShortError extends Error {
-  override readonly name = "MemoryShortError";
-}
-
 /** Tokens of one sequence, unless told; a model trained for less keeps to that. */
 export const defaultContextLength = 4096;
 export const defaultSlots = 8;
@@ -49,7 +47,7 @@ const defaultShare = 0.9;
 const contextLengthMax = 16_777_216;
 const slotsMax = 256;
 
-/** Throws a MemoryShortError, or a RangeError for a cache format that the model cannot have. */
+/** Throws a MemoryShortError, or an EngineSizeError for a cache format that the model cannot have. */
 export function planEngineSize(
   header: GgufHeader,
   wanted: WantedSize,

@@ -3,6 +3,7 @@
  * How the library sizes its buffers was measured with the pinned release: the key-value cache
  * agrees to the byte, the whole within a tenth (docs/guides/speed-and-memory.md).
  */
+import { EngineSizeError } from "./engine-size-error.ts";
 import type { GgufHeader } from "./gguf-header.ts";
 import { type CacheType, defaultRowsMax } from "./llama-backend.ts";
 import { type NumericsMode, planNumerics } from "./numerics.ts";
@@ -79,7 +80,7 @@ export function cacheBytesPerToken(header: Header, format: CacheFormat): number 
   return cellBytes(readFacts(header), format);
 }
 
-/** Throws a RangeError when the heads of this model cannot be cached in that format. */
+/** Throws an EngineSizeError when the heads of this model cannot be cached in that format. */
 export function checkCacheFormat(header: Header, { kvType, numerics }: CacheFormat): void {
   const { keyHeads, keyLength, valueLength } = readFacts(header);
   if (keyHeads.every((heads) => heads === 0)) return;
@@ -87,7 +88,7 @@ export function checkCacheFormat(header: Header, { kvType, numerics }: CacheForm
   const lengths = numerics === "fast" ? [keyLength, valueLength] : [keyLength];
   const unfit = lengths.find((length) => length % blockLength !== 0);
   if (unfit === undefined) return;
-  throw new RangeError(
+  throw new EngineSizeError(
     `--kv-type ${kvType} stores numbers in blocks of ${blockLength}, but this model's heads have ` +
       `${unfit}; use --kv-type f16.`,
   );
