@@ -31,6 +31,7 @@ export async function openAccess(options: AccessOptions): Promise<Access> {
   const location = locateDatabase(options);
   const store = await openStore(location, {
     nowMs,
+    threads: true,
     ...(busyTimeoutMs === undefined ? {} : { busyTimeoutMs }),
   });
   const liveness = await openLiveness(location, options).catch(async (error: unknown) => {

@@ -11,6 +11,8 @@ export interface OpenStoreOptions {
   readonly busyTimeoutMs?: number;
   /** For tests: the time that operations go by. */
   readonly nowMs?: (() => number) | undefined;
+  /** For servers: a SQLite file gets threads of its own, so that the calling one never waits. */
+  readonly threads?: boolean;
   /** Refuses to make a database that is not there. */
   readonly mustExist?: boolean;
 }
@@ -22,7 +24,12 @@ export async function openStore(
   location: DatabaseLocation,
   options: OpenStoreOptions = {},
 ): Promise<Store> {
-  const { busyTimeoutMs = defaultBusyTimeoutMs, nowMs, mustExist = false } = options;
+  const {
+    busyTimeoutMs = defaultBusyTimeoutMs,
+    nowMs,
+    mustExist = false,
+    threads = false,
+  } = options;
   if (location.kind === "sqlite" && mustExist && !existsSync(location.file)) {
     throw new DatabaseError(`There is no database at ${location.shown}.`);
   }
@@ -31,7 +38,7 @@ export async function openStore(
       return await PostgresStore.open({ url: location.url, nowMs });
     }
     prepareFile(location.file);
-    return await SqliteStore.open({ file: location.file, busyTimeoutMs, nowMs });
+    return await SqliteStore.open({ file: location.file, busyTimeoutMs, nowMs, threads });
   } catch (error) {
     throw new DatabaseError(
       `The database ${location.shown} cannot be opened: ${reasonOf(error)}.`,

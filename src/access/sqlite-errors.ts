@@ -23,3 +23,6 @@ export function problemOf(error: unknown): StoreProblem {
   const { tooBig, constraint, mismatch, range } = codes;
   return [tooBig, constraint, mismatch, range].includes(code) ? "invalid" : "unavailable";
 }
+
+export const messageOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error);

@@ -5,6 +5,7 @@
 
 import { operations } from "./operations/operations.ts";
 import { PendingOperations } from "./pending-operations.ts";
+import { holdHere, type SqliteHolder } from "./sqlite-here.ts";
 import { SqliteThread } from "./sqlite-thread.ts";
 import {
   type InputOf,
@@ -20,6 +21,8 @@ export interface SqliteStoreOptions {
   readonly busyTimeoutMs: number;
   /** For tests; by default each operation asks the clock when it runs. */
   readonly nowMs?: (() => number) | undefined;
+  /** Whether it has threads of its own, or works in the calling one. */
+  readonly threads: boolean;
 }
 
 type Role = "main" | "reports";
@@ -27,7 +30,7 @@ type Role = "main" | "reports";
 export class SqliteStore implements Store {
   readonly #options: SqliteStoreOptions;
   readonly #pending = new PendingOperations();
-  readonly #threads = new Map<Role, Promise<SqliteThread>>();
+  readonly #holders = new Map<Role, Promise<SqliteHolder>>();
   #closed = false;
 
   private constructor(options: SqliteStoreOptions) {
@@ -37,15 +40,17 @@ export class SqliteStore implements Store {
   /** Opens or makes the file and brings its tables up to date. */
   static async open(options: SqliteStoreOptions): Promise<SqliteStore> {
     const store = new SqliteStore(options);
-    await store.#thread("main");
+    await store.#holder("main");
     return store;
   }
 
   async run<Name extends OperationName>(name: Name, input: InputOf<Name>): Promise<OutputOf<Name>> {
     const { mode } = operations[name];
     const output = await this.#pending.track({ mode, always: name === "settle" }, async () => {
-      const thread = await this.#thread(mode === "report" ? "reports" : "main");
-      return thread.ask(name, input, this.#options.nowMs?.());
+      const holder = await this.#holder(
+        mode === "report" && this.#options.threads ? "reports" : "main",
+      );
+      return holder.ask(name, input, this.#options.nowMs?.());
     });
     return output as OutputOf<Name>;
   }
@@ -56,21 +61,24 @@ export class SqliteStore implements Store {
 
   async close(): Promise<void> {
     this.#closed = true;
-    for (const thread of [...this.#threads.values()]) {
-      await thread.then((started) => started.close()).catch(() => undefined);
+    for (const holder of [...this.#holders.values()]) {
+      await holder.then((started) => started.close()).catch(() => undefined);
     }
   }
 
-  /** The thread of the role; one that ended or could not start is replaced by the next call. */
-  #thread(role: Role): Promise<SqliteThread> {
-    const current = this.#threads.get(role);
+  /** Who has the file for this role; one that ended or could not start is replaced. */
+  #holder(role: Role): Promise<SqliteHolder> {
+    const current = this.#holders.get(role);
     if (current !== undefined) return current;
     if (this.#closed) return Promise.reject(new StoreError("unavailable", "The store is closed."));
-    const { file, busyTimeoutMs } = this.#options;
-    const started = SqliteThread.start({ file, busyTimeoutMs, readOnly: role === "reports" });
-    this.#threads.set(role, started);
-    const forget = () => this.#threads.delete(role);
-    started.then((thread) => thread.ended).then(forget, forget);
+    const { file, busyTimeoutMs, threads } = this.#options;
+    const settings = { file, busyTimeoutMs, readOnly: role === "reports" };
+    const started: Promise<SqliteHolder> = threads
+      ? SqliteThread.start(settings)
+      : holdHere(settings);
+    this.#holders.set(role, started);
+    const forget = () => this.#holders.delete(role);
+    started.then((holder) => holder.ended).then(forget, forget);
     return started;
   }
 }

@@ -1,6 +1,7 @@
 /** One worker thread with a SQLite file: started, asked, closed; a dead one fails what it was asked. */
 import { Worker } from "node:worker_threads";
 import { childEntry } from "../llama/child-entry.ts";
+import type { SqliteHolder } from "./sqlite-here.ts";
 import type { FromWorker, ToWorker, WorkerSettings } from "./sqlite-messages.ts";
 import { type OperationName, StoreError } from "./store.ts";
 
@@ -9,7 +10,7 @@ interface Call {
   reject(error: unknown): void;
 }
 
-export class SqliteThread {
+export class SqliteThread implements SqliteHolder {
   readonly #worker: Worker;
   readonly #calls = new Map<number, Call>();
   readonly #ended = Promise.withResolvers<void>();

@@ -134,6 +134,7 @@ async function fillBuckets(
   if (first === undefined) return { refusals, rates, marks };
   const users = rated.map((scope) => scope.endUser);
   const buckets = await Buckets.read(db, first.keyId, users);
+  await buckets.comeBackTo(nowMs);
   for (const { endUser, limits } of rated) {
     const parts = [
       { kind: "requests", name: "requestsPerMinute", limit: limits.requestsPerMinute, amount: 1 },

@@ -32,12 +32,18 @@ export function scopesOf(
 
 const bucketKey = (endUser: string, kind: BucketKind) => `${kind} ${endUser}`;
 
+interface KeptBucket {
+  readonly endUser: string;
+  readonly kind: BucketKind;
+  readonly bucket: Bucket;
+}
+
 /** Buckets of the scopes by user and kind; those that were never used are empty. */
 export class Buckets {
   readonly #db: Kysely<Tables>;
   readonly #keyId: string;
-  readonly #byKey = new Map<string, Bucket>();
-  readonly #changed = new Map<string, { endUser: string; kind: BucketKind; bucket: Bucket }>();
+  readonly #current = new Map<string, KeptBucket>();
+  readonly #changed = new Map<string, KeptBucket>();
 
   private constructor(db: Kysely<Tables>, keyId: string) {
     this.#db = db;
@@ -53,18 +59,32 @@ export class Buckets {
       .where("end_user", "in", users)
       .execute();
     for (const { end_user, kind, level, at_ms, refunded } of rows) {
-      buckets.#byKey.set(bucketKey(end_user, kind), { level, atMs: at_ms, refunded });
+      const bucket = { level, atMs: at_ms, refunded };
+      buckets.#current.set(bucketKey(end_user, kind), { endUser: end_user, kind, bucket });
     }
     return buckets;
   }
 
   get(endUser: string, kind: BucketKind): Bucket {
-    return this.#byKey.get(bucketKey(endUser, kind)) ?? emptyBucket;
+    return this.#current.get(bucketKey(endUser, kind))?.bucket ?? emptyBucket;
   }
 
   set(endUser: string, kind: BucketKind, bucket: Bucket): void {
-    this.#byKey.set(bucketKey(endUser, kind), bucket);
-    this.#changed.set(bucketKey(endUser, kind), { endUser, kind, bucket });
+    const kept = { endUser, kind, bucket };
+    this.#current.set(bucketKey(endUser, kind), kept);
+    this.#changed.set(bucketKey(endUser, kind), kept);
+  }
+
+  /**
+   * Writes buckets whose time lies ahead: the clock was set back. It is done for a request that is
+   * refused too, as the bucket would not leak until the clock is where it was.
+   */
+  async comeBackTo(nowMs: number): Promise<void> {
+    for (const { endUser, kind, bucket } of [...this.#current.values()]) {
+      if (bucket.atMs > nowMs) this.set(endUser, kind, { ...bucket, atMs: nowMs });
+    }
+    await this.write();
+    this.#changed.clear();
   }
 
   async write(): Promise<void> {
