@@ -129,6 +129,20 @@ function paths(): Json {
         response: anyObject,
       }),
     },
+    "/v1/usage": {
+      get: {
+        ...operation("usage", "What the key has used", { response: anyObject }),
+        parameters: ["by", "from", "until"].map((name) => ({
+          ...{ name, in: "query", required: false, schema: { type: "string" } },
+        })),
+      },
+    },
+    "/health/live": {
+      get: operation("live", "Whether the process answers", { response: anyObject }),
+    },
+    "/health/ready": {
+      get: operation("ready", "Whether requests can be answered", { response: anyObject }),
+    },
     "/health": {
       get: operation("health", "Whether the engine can answer", { response: anyObject }),
     },

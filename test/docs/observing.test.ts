@@ -7,7 +7,13 @@ const guide = readPage("docs/guides/observing.md");
 const dashboard = readPage("docs/guides/grafana-dashboard.json");
 const metrics = new Map(new Metrics().list().map((metric) => [metric.name, metric]));
 
-const tables = ["request metrics", "completion metrics", "engine metrics", "process metrics"];
+const tables = [
+  "request metrics",
+  "completion metrics",
+  "access metrics",
+  "engine metrics",
+  "process metrics",
+];
 const rows = tables.flatMap((table) => tableRows(guide, table));
 
 test("the guide lists each metric once, with its kind and its labels", () => {
