@@ -118,7 +118,7 @@ function recommendationOf(report: OptimizeReport, given: string | undefined): re
 
 function convertCommand({ fileType }: MeasuredType, given: string | undefined): string {
   const file = given === undefined ? "" : `${shellWord(given)} `;
-  return `completionist models optimize ${file}--convert ${fileType}`;
+  return `npx completionist models optimize ${file}--convert ${fileType}`;
 }
 
 /** For programs: one JSON object. */

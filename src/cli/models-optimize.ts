@@ -88,7 +88,7 @@ const convert: Work = async ({ configuration }, flags, signal) => {
   }
   process.stdout.write(
     `Wrote ${made.path} (${megabytes(made.bytes)}). Serve it with:\n` +
-      `  completionist serve --model ${shellWord(made.path)}\n`,
+      `  npx completionist serve --model ${shellWord(made.path)}\n`,
   );
 };
 

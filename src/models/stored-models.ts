@@ -109,7 +109,7 @@ export async function removeStored(name: string, folder: string): Promise<readon
   const found = await findStored(name, folder);
   if (found.length === 0) {
     throw new FetchError(
-      `there is no model "${name}" in ${folder}; see: completionist models list`,
+      `there is no model "${name}" in ${folder}; see: npx completionist models list`,
     );
   }
   const paths = found.flatMap((each) => each.paths);
