@@ -24,7 +24,7 @@ const left = 20;
 const plotLeft = 20;
 const plotRight = width - 132;
 
-/** Lines that compare two sides and were measured. */
+/** Lines that compare this server with another side and were measured. */
 export function marksOf(rows: readonly RowReport[]): readonly Mark[] {
   return rows.flatMap((row) =>
     row.lines.flatMap((line) => {
@@ -37,7 +37,7 @@ export function marksOf(rows: readonly RowReport[]): readonly Mark[] {
 function markOf(line: Line, { better }: Series): Mark | undefined {
   const { title, other, ratio, bar, verdict, known } = line;
   if (other === null || ratio === null || verdict === "not measured") return undefined;
-  if (!(ratio > 0)) return undefined;
+  if (!(ratio > 0) || !/^(peer|bare)/.test(other)) return undefined;
   const gain = (value: number): number => (better === "more" ? value : 1 / value);
   return {
     title,

@@ -17,6 +17,13 @@ export interface LinePlan {
 
 type Known = Line["known"];
 
+/** What the stricter modes cost in a row: lines without a bar. */
+export function modeLines(title: string, series: string): readonly LinePlan[] {
+  return (["reproducible", "exact"] as const).map((ours) => {
+    return { title: `${title}, ${ours} against fast`, series, ours, other: "fast" as const };
+  });
+}
+
 interface Ratio {
   readonly ratio: number;
   readonly known: Known;

@@ -1,6 +1,7 @@
 /** Rows about prompts that are read: plainly, and with a logprob for every token. */
 import { complete, greedy } from "../client.ts";
 import { atLeast, type Row } from "../row.ts";
+import { modeLines } from "../verdict.ts";
 
 const speed = { key: "speed", title: "speed", unit: "tokens/s", better: "more" } as const;
 
@@ -31,6 +32,7 @@ export const reading: Row = {
       other: "bare-fast",
     },
     { title: "reading a prompt of 900 tokens", series: "speed", ours: "fast", other: "peer" },
+    ...modeLines("reading a prompt of 900 tokens", "speed"),
   ],
 };
 

@@ -5,7 +5,7 @@ import { besideNeighbours } from "../neighbours.ts";
 import { cpuSeconds } from "../own-metrics.ts";
 import { atLeast, atMost, type MeasureContext, type Readings, type Row } from "../row.ts";
 import { untilIdle } from "../target.ts";
-import type { LinePlan } from "../verdict.ts";
+import { type LinePlan, modeLines } from "../verdict.ts";
 
 const speed = { key: "speed", title: "speed", unit: "tokens/s", better: "more" } as const;
 
@@ -38,6 +38,7 @@ export const oneStream: Row = {
       bar: atLeast(0.95),
     },
     { title: "one stream", series: "speed", ours: "fast", other: "peer", bar: atLeast(0.95) },
+    ...modeLines("one stream", "speed"),
   ],
 };
 
@@ -75,6 +76,7 @@ const fewArms = [
 
 const manyLines = (title: string): readonly LinePlan[] => [
   { title, series: "speed", ours: "fast", other: "peer", bar: atLeast(0.95) },
+  ...modeLines(title, "speed"),
 ];
 
 const sixteen = severalStreams(16, [
