@@ -1,53 +1,19 @@
-/** Reservations and settlements: each exactly one, durable before the last byte, on every path. */
-import { afterEach, describe, expect, test } from "vitest";
-import type { Settlement } from "../access/access.ts";
+/** Reservations and settlements: each exactly one, durable before the last byte. */
+import { describe, expect, test } from "vitest";
 import { FakeAccess } from "../access/testing/fake-access.ts";
 import { ApiError } from "../contract/errors.ts";
+import { accounted, afterTwo, cleanups, heldSettling, settlementOf } from "./testing/accounted.ts";
 import {
-  aborted,
   choicePart,
   fakeServer,
-  gate,
   oneChoice,
   partsOf,
   RecordedLog,
   type Script,
   usage,
 } from "./testing/fake-server.ts";
-import { chunksOf, listen, RawClient } from "./testing/raw-client.ts";
+import { chunksOf } from "./testing/raw-client.ts";
 import { endOfAnswer, framesOf } from "./testing/streams.ts";
-
-const cleanups: (() => unknown)[] = [];
-
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-});
-
-async function started(script: Script, access = new FakeAccess(), parts = {}) {
-  const app = fakeServer({ access, ...parts }, script);
-  cleanups.push(() => app.close());
-  const client = await RawClient.open(await listen(app));
-  cleanups.push(() => client.close());
-  return { access, app, client };
-}
-
-/** The settlement of the only reservation; there must be exactly one. */
-function settlementOf(access: FakeAccess): Settlement {
-  expect(access.reservations).toHaveLength(1);
-  const settlements = access.reservations[0]?.settlements ?? [];
-  expect(settlements).toHaveLength(1);
-  return settlements[0] as Settlement;
-}
-
-/** Resolves once the first settlement has come, whose durability waits for the gate. */
-function heldSettling(access: FakeAccess) {
-  const [asked, go] = [gate(), gate()];
-  access.settling = async () => {
-    asked.open();
-    await go.opened;
-  };
-  return { asked: asked.opened, go: go.open };
-}
 
 const threeTokens: Script = () =>
   partsOf([
@@ -55,19 +21,6 @@ const threeTokens: Script = () =>
     choicePart({ text: "b", finish_reason: "length" }, 3),
     { kind: "usage", usage: usage(3) },
   ]);
-
-/** Two tokens, then what `end` does; it gets the signal of the run. */
-const afterTwo = (end: (signal: AbortSignal) => Promise<void>): Script =>
-  async function* (_, signal) {
-    yield { kind: "admitted" };
-    yield choicePart({ text: "a" }, 2);
-    await end(signal);
-  };
-
-const untilAborted = afterTwo(async (signal) => {
-  await aborted(signal);
-  throw new Error("the engine was told to stop");
-});
 
 describe("what is reserved", () => {
   test("is what the run may use at most, for whom and by which ids", async () => {
@@ -126,7 +79,7 @@ describe("what is reserved", () => {
     const details = { limitType: "tokens", limitName: "tokens per min (TPM)", delay: "1.42s" };
     const retry = { retryAfterMs: 1420 };
     access.refusal = new ApiError("rateLimit", details, { retry });
-    const { client } = await started(threeTokens, access);
+    const { client } = await accounted(threeTokens, access);
     client.post({ stream });
     const answer = await client.until("}}");
     expect(answer).toMatch(/^HTTP\/1\.1 429 /);
@@ -138,7 +91,7 @@ describe("what is reserved", () => {
 
 describe("an answer that is whole", () => {
   test("is settled with what was used, and when", async () => {
-    const { access, client } = await started(threeTokens);
+    const { access, client } = await accounted(threeTokens);
     client.post({});
     await client.until('"usage"');
     expect(settlementOf(access)).toEqual({
@@ -155,7 +108,7 @@ describe("an answer that is whole", () => {
   test("has no byte sent before the settlement is durable", async () => {
     const access = new FakeAccess();
     const { asked, go } = heldSettling(access);
-    const { client } = await started(threeTokens, access);
+    const { client } = await accounted(threeTokens, access);
     client.post({});
     await asked;
     expect(client.received).toBe("");
@@ -166,7 +119,7 @@ describe("an answer that is whole", () => {
   test("has no [DONE] before the settlement is durable", async () => {
     const access = new FakeAccess();
     const { asked, go } = heldSettling(access);
-    const { client } = await started(threeTokens, access);
+    const { client } = await accounted(threeTokens, access);
     client.post({ stream: true });
     await asked;
     expect(await client.until('"finish_reason":"length"')).not.toContain("[DONE]");
@@ -184,7 +137,7 @@ describe("an answer that is whole", () => {
   };
 
   test("becomes a 503 when it cannot be recorded", async () => {
-    const { access, client } = await started(threeTokens, unwritable());
+    const { access, client } = await accounted(threeTokens, unwritable());
     client.post({});
     const answer = await client.until("}}");
     expect(answer).toMatch(/^HTTP\/1\.1 503 /);
@@ -194,7 +147,7 @@ describe("an answer that is whole", () => {
   });
 
   test("becomes an error frame when it cannot be recorded and has begun", async () => {
-    const { access, client } = await started(threeTokens, unwritable());
+    const { access, client } = await accounted(threeTokens, unwritable());
     client.post({ stream: true });
     const frames = framesOf(chunksOf(await client.until(endOfAnswer)));
     expect(frames.at(-1).error).toMatchObject({ type: "server_error", code: null });
@@ -210,7 +163,7 @@ describe("a run that fails", () => {
   test("is charged what it used, before the error frame", async () => {
     const access = new FakeAccess();
     const { asked, go } = heldSettling(access);
-    const { client } = await started(failing, access);
+    const { client } = await accounted(failing, access);
     client.post({ stream: true });
     await asked;
     expect(client.received).not.toContain('"error"');
@@ -226,7 +179,7 @@ describe("a run that fails", () => {
 
   test("is settled too when nothing was sent yet", async () => {
     for (const stream of [true, false]) {
-      const { access, client } = await started(async function* () {
+      const { access, client } = await accounted(async function* () {
         yield* [];
         throw new ApiError("overloaded");
       });
@@ -248,142 +201,11 @@ describe("a run that fails", () => {
     const failed = afterTwo(async () => {
       throw new ApiError("modelFailed", { reason: "it is broken" });
     });
-    const { client } = await started(failed, access, { log });
+    const { client } = await accounted(failed, access, { log });
     client.post({ stream: true });
     expect(await client.until("[DONE]")).toContain("model_unavailable");
     expect(log.lines.filter(({ level }) => level === "error")).toHaveLength(1);
     settlementOf(access);
-  });
-});
-
-describe("a client that leaves", () => {
-  test.each([true, false])("is charged what was generated, stream: %s", async (stream) => {
-    const access = new FakeAccess();
-    const settled = gate();
-    access.settling = async () => settled.open();
-    const running = gate();
-    const { client } = await started(async function* (_, signal) {
-      yield { kind: "admitted" };
-      yield choicePart({ text: "a" }, 2);
-      running.open();
-      await aborted(signal);
-      // What was generated until the engine heard of it.
-      yield choicePart({ text: "b" }, 5);
-      throw signal.reason;
-    }, access);
-    client.post({ stream });
-    await running.opened;
-    client.close();
-    await settled.opened;
-    const settlement = settlementOf(access);
-    expect(settlement).toMatchObject({ outcome: "cancelled", completionTokens: 5 });
-    expect(settlement).not.toHaveProperty("error");
-  });
-
-  test("before its model is ready has reserved nothing", async () => {
-    const access = new FakeAccess();
-    const [asked, left] = [gate(), gate()];
-    const { app, client } = await started(threeTokens, access, {
-      startCompletion: async (_: unknown, __: unknown, signal: AbortSignal) => {
-        asked.open();
-        await aborted(signal);
-        left.open();
-        return await new Promise(() => {});
-      },
-    });
-    client.post({});
-    await asked.opened;
-    client.close();
-    await left.opened;
-    await app.close();
-    expect(access.reservations).toEqual([]);
-  });
-});
-
-describe("a key that is revoked while its request runs", () => {
-  const revoked = new ApiError("wrongKey", { maskedKey: "sk-a****" });
-
-  test("ends it with an error frame", async () => {
-    const { access, client } = await started(untilAborted);
-    client.post({ stream: true });
-    await client.until('"text":"a"');
-    access.reservations[0]?.revoke(revoked);
-    const frames = framesOf(chunksOf(await client.until(endOfAnswer)));
-    expect(frames.at(-1).error.code).toBe("invalid_api_key");
-    expect(settlementOf(access)).toMatchObject({
-      outcome: "cancelled",
-      error: "wrongKey",
-      completionTokens: 2,
-    });
-  });
-
-  test("ends it with a 401 when nothing was sent", async () => {
-    const running = gate();
-    const { access, client } = await started(
-      afterTwo(async (signal) => {
-        running.open();
-        await aborted(signal);
-      }),
-    );
-    client.post({});
-    await running.opened;
-    access.reservations[0]?.revoke(revoked);
-    expect(await client.until("}}")).toMatch(/^HTTP\/1\.1 401 /);
-    expect(settlementOf(access)).toMatchObject({ outcome: "cancelled", error: "wrongKey" });
-  });
-
-  test("in the moment of its reservation is heard too", async () => {
-    class Revoking extends FakeAccess {
-      override async reserve(demand: Parameters<FakeAccess["reserve"]>[0]) {
-        const reservation = await super.reserve(demand);
-        this.reservations[0]?.revoke(revoked);
-        return reservation;
-      }
-    }
-    const { access, client } = await started(untilAborted, new Revoking());
-    client.post({});
-    expect(await client.until("}}")).toMatch(/^HTTP\/1\.1 401 /);
-    expect(settlementOf(access).outcome).toBe("cancelled");
-  });
-});
-
-describe("a server that stops", () => {
-  test("settles what it cuts, and is closed only then", async () => {
-    const access = new FakeAccess();
-    const { asked, go } = heldSettling(access);
-    const shutdown = new AbortController();
-    const { app, client } = await started(untilAborted, access, { shutdown: shutdown.signal });
-    client.post({ stream: true });
-    await client.until('"text":"a"');
-    let closed = false;
-    const closing = app.close().then(() => {
-      closed = true;
-    });
-    shutdown.abort();
-    await asked;
-    expect(closed).toBe(false);
-    go();
-    await closing;
-    expect(settlementOf(access)).toMatchObject({ outcome: "failed", error: "shuttingDown" });
-    expect(await client.end()).toContain("server_shutting_down");
-  });
-
-  test("waits for the settlement of a client that is gone", async () => {
-    const access = new FakeAccess();
-    const { asked, go } = heldSettling(access);
-    const server = await started(untilAborted, access);
-    server.client.post({ stream: true });
-    await server.client.until('"text":"a"');
-    server.client.close();
-    await asked;
-    let closed = false;
-    const closing = server.app.close().then(() => {
-      closed = true;
-    });
-    await new Promise((resolve) => setImmediate(resolve));
-    expect(closed).toBe(false);
-    go();
-    await closing;
   });
 });
 

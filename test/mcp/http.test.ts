@@ -28,12 +28,7 @@ async function startEndpoint(options: readonly string[]): Promise<Endpoint> {
   const child: ChildProcess = spawn(process.execPath, [...words, ...engineOptions(), ...options], {
     stdio: ["ignore", "pipe", "pipe"],
   });
-  const exited = new Promise<number | null>((resolve) => {
-    child.once("exit", (code) => {
-      rmSync(folder, { recursive: true, force: true });
-      resolve(code);
-    });
-  });
+  const exited = new Promise<number | null>((resolve) => child.once("exit", resolve));
   let errors = "";
   const url = await new Promise<string>((resolve, reject) => {
     child.stderr?.on("data", (data: Buffer) => {
@@ -47,7 +42,7 @@ async function startEndpoint(options: readonly string[]): Promise<Endpoint> {
     url,
     stop: () => {
       child.kill("SIGTERM");
-      return exited;
+      return exited.finally(() => rmSync(folder, { recursive: true, force: true }));
     },
   };
 }
