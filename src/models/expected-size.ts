@@ -4,12 +4,11 @@ import { join } from "node:path";
 import {
   defaultContextLength,
   defaultSlots,
-  MemoryShortError,
   planEngineSize,
 } from "../llama/engine-size.ts";
 import { freeMemoryBytes } from "../llama/free-memory.ts";
 import { type GgufHeader, readGgufHeader } from "../llama/gguf-header.ts";
-import { estimateMemory, trainedContextLength } from "../llama/memory-estimate.ts";
+import { checkCacheFormat, estimateMemory, trainedContextLength } from "../llama/memory-estimate.ts";
 import { defaultModel } from "./default-model.ts";
 import type { OpenModelSettings } from "./open-model.ts";
 import { modelFolder } from "./served-model.ts";
@@ -38,17 +37,18 @@ export function expectedSize(settings: OpenModelSettings): ExpectedSize {
 
 function sizeOf(header: GgufHeader, settings: OpenModelSettings): ExpectedSize {
   const { context, slots, numerics, kvType, memory } = settings;
+  checkCacheFormat(header, { numerics, kvType });
+  const gpuLayers = process.platform === "darwin" ? 0 : (settings.gpuLayers ?? 0);
   try {
-    const wanted = { contextLength: context, slots, numerics, kvType };
+    const wanted = { contextLength: context, slots, numerics, kvType, gpuLayers };
     const available = { freeBytes: freeMemoryBytes(), limitBytes: memory };
     const plan = planEngineSize(header, wanted, available);
     return { contextLength: plan.contextLength, slots: plan.slots, bytes: plan.memory.total };
-  } catch (error) {
-    if (!(error instanceof MemoryShortError)) throw error;
-    // It will be refused; what it takes as it was asked for is what the refusal names.
+  } catch {
+    // Memory does not suffice. It will be refused; what it takes as it was asked for is what the refusal names.
     const contextLength = context ?? Math.min(defaultContextLength, trainedContextLength(header));
     const size = { contextLength, slots: slots ?? defaultSlots };
-    const { total } = estimateMemory(header, { ...size, numerics, kvType });
+    const { total } = estimateMemory(header, { ...size, numerics, kvType, gpuLayers });
     return { ...size, bytes: total };
   }
 }
