@@ -49,13 +49,16 @@ const full: Sizes = {
   neighbours: { prompt: 16, tokens: 64, limitMs: 20_000 },
 };
 
+/** One shape, so that rows share servers. */
+const quickShape: Shape = { slots: 16, context: 512 };
+
 /** Fits a model of 512 tokens; the figures mean nothing. */
 const quick: Sizes = {
   shapes: {
-    streams: { slots: 8, context: 128 },
-    wide: { slots: 16, context: 128 },
-    prompts: { slots: 8, context: 256 },
-    long: { slots: 8, context: 512 },
+    streams: quickShape,
+    wide: quickShape,
+    prompts: quickShape,
+    long: quickShape,
   },
   oneStream: { prompt: 8, tokens: 16 },
   streams: { prompt: 16, tokens: 8 },
