@@ -77,7 +77,9 @@ test("an idle engine has no queue, no busy slot, and keeps the prompt it has rea
   expect(now("engine_kv_idle_tokens")).toBe(now("engine_kv_tokens"));
   expect(now("engine_kv_tokens")).toBeGreaterThanOrEqual(length);
   const health = await (await fetch(`${server.url}/health`)).json();
-  expect(health).toEqual({ status: "ok", restarts: 0, hangs: 0, queued: 0, running: 0 });
+  const model = { name: expect.stringMatching(/^tiny-plain-/), state: "loaded", restarts: 0 };
+  const counts = { restarts: 0, hangs: 0, queued: 0, running: 0 };
+  expect(health).toEqual({ status: "ok", ...counts, models: [model] });
 });
 
 test("counters go on after the engine was killed", async () => {
