@@ -36,8 +36,10 @@ export function openPool({ url, connectionsMax, statementTimeoutMs }: PoolOption
     keepAlive: true,
     types,
   });
-  // An idle connection that the database closed is replaced; without a listener it would be fatal.
+  // A connection that the database closed is replaced. Without listeners that would be fatal: the
+  // pool's hears of idle ones, the client's of those that are between two statements.
   pool.on("error", () => undefined);
+  pool.on("connect", (client) => client.on("error", () => undefined));
   return pool;
 }
 

@@ -1,4 +1,8 @@
-/** A SQLite file in the calling thread: for commands, which have nothing else to do meanwhile. */
+/**
+ * A SQLite file in the calling thread: for commands, which have nothing else to do meanwhile. While
+ * it waits for another one that writes, the thread stands still; so one thread has at most one of
+ * these on a file that it writes to.
+ */
 import { messageOf, problemOf } from "./sqlite-errors.ts";
 import type { WorkerSettings } from "./sqlite-messages.ts";
 import { SqliteRunner } from "./sqlite-runner.ts";

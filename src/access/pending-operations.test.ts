@@ -1,0 +1,38 @@
+import { expect, test } from "vitest";
+import { PendingOperations } from "./pending-operations.ts";
+import { pendingOperationsMax, StoreError } from "./store.ts";
+
+const never = () => new Promise<never>(() => undefined);
+
+test("only so many operations wait; settlements are always taken", async () => {
+  const pending = new PendingOperations();
+  for (let index = 0; index < pendingOperationsMax; index += 1) {
+    void pending.track({ mode: "write", always: false }, never);
+  }
+  const refused = pending.track({ mode: "read", always: false }, never);
+  await expect(refused).rejects.toMatchObject({ problem: "busy" });
+  await expect(pending.track({ mode: "write", always: true }, async () => 1)).resolves.toBe(1);
+});
+
+test("health tells how the last write went, how many wait and for how long", async () => {
+  const pending = new PendingOperations();
+  const write = { mode: "write", always: false } as const;
+  expect(pending.state()).toEqual({ pendingWrites: 0, lagMs: 0, writable: true });
+  const gate = Promise.withResolvers<void>();
+  const waiting = pending.track(write, () => gate.promise);
+  expect(pending.state().pendingWrites).toBe(1);
+  const gone = async () => {
+    throw new StoreError("unavailable", "gone");
+  };
+  await expect(pending.track(write, gone)).rejects.toThrow("gone");
+  expect(pending.state().writable).toBe(false);
+  const invalid = async () => {
+    throw new StoreError("invalid", "twice");
+  };
+  gate.resolve();
+  await waiting;
+  expect(pending.state()).toEqual({ pendingWrites: 0, lagMs: 0, writable: true });
+  // The data was at fault, so nothing is said about the database.
+  await expect(pending.track(write, invalid)).rejects.toThrow("twice");
+  expect(pending.state().writable).toBe(true);
+});
