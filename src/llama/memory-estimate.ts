@@ -44,8 +44,8 @@ type Header = Pick<
 /** Bytes of an engine process that has loaded nothing: the runtime and the native library. */
 const processBytes = 110 * 1024 ** 2;
 /** A token's text and attributes, in the library's tables and in ours. */
-const bytesPerVocabularyToken = 900;
-/** Rows whose logits the library keeps at most for a caller: a scored chunk. */
+const bytesPerVocabularyToken = 450;
+/** Rows whose logits are computed and kept at once at most: a scored chunk. */
 const keptRows = 128;
 /** The library gives each sequence a whole number of such runs of cells. */
 const cellsAtOnce = 256;
@@ -188,7 +188,8 @@ function cellBytes(facts: Facts, { kvType, numerics }: CacheFormat): number {
 
 /**
  * The larger of two moments of a call: attention (without flash attention each head's products of
- * all rows with all cells, and a mask for each kind of layer), and the logits of all rows.
+ * all rows with all cells, and a mask for each kind of layer), and the logits of the rows that ask
+ * for them. The library reserves room for the logits of all rows, which are never asked for at once.
  */
 function computeBytes(facts: Facts, options: MemoryOptions, flash: boolean): number {
   const { contextLength, slots } = options;
@@ -199,8 +200,11 @@ function computeBytes(facts: Facts, options: MemoryOptions, flash: boolean): num
   const numbersPerCell = masks + (flash || !hasKeys ? 0 : facts.heads);
   const attention = cells * numbersPerCell + 6 * facts.embedding;
   const second = 3 * facts.inner + 3 * facts.embedding;
-  const last = facts.vocabulary + 2 * facts.embedding;
-  return rows * float32Bytes * Math.max(attention, second + cells * masks, last);
+  const outputs = Math.min(rows, Math.max(keptRows, 2 * slots));
+  const last = outputs * facts.vocabulary + 2 * rows * facts.embedding;
+  const buffer = float32Bytes * Math.max(rows * attention, rows * (second + cells * masks), last);
+  // Beside it, products are rounded to f16 before they meet the values, which are stored so.
+  return buffer + (flash || !hasKeys ? 0 : 2 * rows * cells * facts.heads);
 }
 
 function formatOf(name: CacheType): TensorType {

@@ -39,7 +39,8 @@ export class ThreadGovernor {
   #ceiling: number;
   /** Good calls so far of the attempt to use one thread more. */
   #trial: { threads: number; goodCalls: number } | undefined;
-  #raiseAtMs = Number.NEGATIVE_INFINITY;
+  /** Undefined: no call yet. */
+  #raiseAtMs: number | undefined;
   #backoffMs = backoffMsMin;
   #raisedAtMs = Number.NEGATIVE_INFINITY;
   #fellAtMs = Number.NEGATIVE_INFINITY;
@@ -63,6 +64,7 @@ export class ThreadGovernor {
   /** `freeCores`: cores that others have left free of late, if known; may be a fraction. */
   choose(work: Work, nowMs: number, freeCores?: number): number {
     this.#freeCores = freeCores;
+    this.#raiseAtMs ??= nowMs + backoffMsMin;
     const kind = this.#classOf(work);
     const mayAttempt = this.#workedMs >= this.#attemptAtWorkedMs;
     if (this.#trial === undefined && mayAttempt && this.#canRaise(kind, nowMs)) {
@@ -99,7 +101,7 @@ export class ThreadGovernor {
   }
 
   #canRaise(kind: WorkClass, nowMs: number): boolean {
-    if (this.#ceiling >= this.#cores || nowMs < this.#raiseAtMs) return false;
+    if (this.#ceiling >= this.#cores || nowMs < (this.#raiseAtMs ?? nowMs)) return false;
     if (this.#freeCores !== undefined && this.#freeCores < this.#ceiling + 1 - coreSlack) {
       return false;
     }
