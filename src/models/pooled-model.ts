@@ -200,11 +200,12 @@ export class PooledModel implements ServedModel {
     const engine = this.#engine;
     if (engine === undefined) return;
     this.#state = "unloading";
-    // Whatever an engine says at its end, it is not used any more.
-    await engine.close().catch(() => undefined);
+    this.#measuredBytes = Math.max(this.#measuredBytes, engine.stats().residentBytes);
+    // It has nothing to do any more, so this is its last report; nobody asks it after its end.
     this.#endedCounts = addCounts(this.#endedCounts, engine.stats().counts);
     this.#ended = this.#faultsWith(engine.state());
     this.#engine = undefined;
+    await engine.close().catch(() => undefined);
     this.#state = "unloaded";
     this.#counts = { ...this.#counts, unloads: this.#counts.unloads + 1 };
   }
