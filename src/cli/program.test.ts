@@ -92,7 +92,7 @@ describe("a wrong command line ends with one line and code 2", () => {
     ["--prot 1", "unknown option '--prot' (Did you mean --port?)"],
     ["--port", "option '--port <PORT>' argument missing"],
     ["--port abc", '--port: expected a whole number from 0 to 65535, got "abc"'],
-    ["foo", 'there is no command "foo"; commands: serve, models, mcp'],
+    ["foo", 'there is no command "foo"; commands: serve, models, mcp, bench'],
     ["serve foo", 'serve takes no "foo"; options begin with --'],
     ["models foo", 'list takes no "foo"; options begin with --'],
     ["models remove", "missing required argument 'NAME'"],
