@@ -11,6 +11,7 @@ const tables = [
   "request metrics",
   "completion metrics",
   "access metrics",
+  "model metrics",
   "engine metrics",
   "process metrics",
 ];
