@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
-import { apiUrl, curlLine, type Welcome } from "./welcome.ts";
+import { apiUrl, curlLine, type Welcome, welcomeText } from "./welcome.ts";
 
 const welcome: Welcome = {
   host: "127.0.0.1",
@@ -52,4 +52,9 @@ describe.runIf(process.platform !== "win32")("the request to paste", () => {
     expect(found[0]).toBe("http://[::1]:8080/v1/completions");
     expect(found).toContain("Authorization: Bearer YOUR_KEY");
   });
+});
+
+test("the welcome says whether a key is needed", () => {
+  expect(welcomeText({ ...welcome, needsKey: true })).toContain("Requests need an API key");
+  expect(welcomeText(welcome)).toContain("Requests need no API key");
 });

@@ -41,6 +41,9 @@ export function welcomeText(welcome: Welcome): string {
   return [
     `Serving ${welcome.model} on ${apiUrl(welcome)} - try:`,
     `  ${curlLine(welcome)}`,
+    welcome.needsKey
+      ? "Requests need an API key, in place of YOUR_KEY."
+      : "Requests need no API key; `completionist keys create` makes the first one.",
     "Ctrl-C stops the server once running requests have ended.",
   ].join("\n");
 }

@@ -155,6 +155,48 @@ test("metrics tell of refusals and of the ledger", async () => {
   expect(text).toMatch(/completionist_limit_refusals_total\{limit="requests"\} 1/);
 });
 
+/** The id of the completion in what was streamed, and all that is still to come. */
+async function begun(answer: Response) {
+  const reader = (answer.body as ReadableStream<Uint8Array>).getReader();
+  const decoder = new TextDecoder();
+  let text = decoder.decode((await reader.read()).value, { stream: true });
+  const id = /"id":"(cmpl-\w+)"/.exec(text)?.[1] ?? "";
+  const rest = async () => {
+    for (let part = await reader.read(); !part.done; part = await reader.read()) {
+      text += decoder.decode(part.value, { stream: true });
+    }
+    return text;
+  };
+  return { id, rest };
+}
+
+test("a server that is told to stop settles what it cuts, and ends with 0", async () => {
+  const other = await startServer([...options, "--drain", "0"]);
+  const answer = await fetch(`${other.url}/v1/completions`, {
+    method: "POST",
+    headers: { "content-type": "application/json", ...bearer(free) },
+    body: JSON.stringify({ prompt: "ab", max_tokens: 120, n: 128, stream: true, ignore_eos: true }),
+  });
+  const { id, rest } = await begun(answer);
+  const ended = other.stop();
+  expect(await rest()).toContain("server_shutting_down");
+  expect(await ended).toBe(0);
+  expect(await rowOf(id)).toMatchObject({ outcome: "failed", error: "shuttingDown" });
+}, 60_000);
+
+test("more prompts than may wait are refused with a time to wait", async () => {
+  const other = await startServer([...options, "--queue", "1"]);
+  const prompts = Array.from({ length: 16 }, (_, index) => `prompt ${index}`);
+  const answer = await fetch(`${other.url}/v1/completions`, {
+    method: "POST",
+    headers: { "content-type": "application/json", ...bearer(free) },
+    body: JSON.stringify({ prompt: prompts, max_tokens: 100, ignore_eos: true }),
+  });
+  expect(answer.status).toBe(503);
+  expect(Number(answer.headers.get("retry-after-ms"))).toBeGreaterThan(0);
+  await other.stop();
+}, 60_000);
+
 test("a database that is none ends the start with one line", async () => {
   const file = join(folder, "text.db");
   writeFileSync(file, "this is no database, however long one looks at it".repeat(100));
