@@ -148,7 +148,7 @@ export class DatabaseAccess implements Access {
 
   /** A row that may have been written although the answer got lost is closed again. */
   #undo({ completionId, principal }: Demand, error: unknown): void {
-    if (!(error instanceof StoreError) || error.problem !== "unavailable") return;
+    if (!(error instanceof StoreError) || !error.maybeDone) return;
     this.backlog.keep({
       completionId,
       keyId: principal.keyId,

@@ -35,6 +35,11 @@ const conflictDelayMs = 5;
 /** Operations that must not be done twice when the answer to the first try got lost. */
 const onceOnly: ReadonlySet<OperationName> = new Set(["admit", "createKey", "revokeKey"]);
 
+interface Progress {
+  /** A transaction was begun: when the connection drops, nobody knows whether it was committed. */
+  begun: boolean;
+}
+
 export interface PostgresStoreOptions {
   readonly url: string;
   /** For tests; by default the database's clock, which all servers share. */
@@ -78,11 +83,13 @@ export class PostgresStore implements Store {
     const operation = operations[name] as Operation<InputOf<Name>, OutputOf<Name>>;
     const { mode } = operation;
     return this.#pending.track({ mode, always: name === "settle" }, async () => {
+      const progress = { begun: false };
       try {
-        return await this.#attempt(name, operation, input);
+        return await this.#attempt(name, operation, input, progress);
       } catch (error) {
         const message = error instanceof Error ? error.message : String(error);
-        throw new StoreError(problemOf(error), message, { cause: error });
+        const maybeDone = progress.begun && isDisconnect(error);
+        throw new StoreError(problemOf(error), message, { cause: error, maybeDone });
       }
     });
   }
@@ -100,11 +107,12 @@ export class PostgresStore implements Store {
     name: OperationName,
     operation: Operation<Input, Output>,
     input: Input,
+    progress: Progress,
   ): Promise<Output> {
     let reconnected = onceOnly.has(name);
     for (let tries = 1; ; tries += 1) {
       try {
-        return await this.#once(operation, input);
+        return await this.#once(operation, input, progress);
       } catch (error) {
         if (isConflict(error) && tries < conflictTriesMax) {
           await delay(conflictDelayMs * tries * Math.random());
@@ -117,10 +125,17 @@ export class PostgresStore implements Store {
     }
   }
 
-  #once<Input, Output>(operation: Operation<Input, Output>, input: Input): Promise<Output> {
+  #once<Input, Output>(
+    operation: Operation<Input, Output>,
+    input: Input,
+    progress: Progress,
+  ): Promise<Output> {
     if (operation.mode === "report") return operation.run(this.#context(this.#reports), input);
     if (operation.mode === "read") return operation.run(this.#context(this.#db), input);
-    return this.#db.transaction().execute((db) => operation.run(this.#context(db), input));
+    return this.#db.transaction().execute((db) => {
+      progress.begun = true;
+      return operation.run(this.#context(db), input);
+    });
   }
 
   #context(db: Kysely<Tables>): OperationContext {

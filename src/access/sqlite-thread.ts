@@ -79,7 +79,9 @@ export class SqliteThread implements SqliteHolder {
 
   #end(reason: string): void {
     this.#dead = true;
-    const error = new StoreError("unavailable", `The database is gone: ${reason}.`);
+    const error = new StoreError("unavailable", `The database is gone: ${reason}.`, {
+      maybeDone: true,
+    });
     this.#ready.reject(error);
     // Nobody may be waiting for it any more.
     this.#ready.promise.catch(() => undefined);

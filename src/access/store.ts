@@ -32,18 +32,25 @@ export type InputOf<Name extends OperationName> = Parameters<Operations[Name]["r
 export type OutputOf<Name extends OperationName> = Awaited<ReturnType<Operations[Name]["run"]>>;
 
 /**
- * busy: too much is waiting already. unavailable: the database did not take it (gone, full, locked);
- * whether it was done is not always known. invalid: the database refused the data itself.
+ * busy: too much is waiting already. unavailable: the database did not take it (gone, full, locked).
+ * invalid: the database refused the data itself.
  */
 export type StoreProblem = "busy" | "unavailable" | "invalid";
 
 export class StoreError extends Error {
   readonly problem: StoreProblem;
+  /** Whether it may have been done all the same: only the answer got lost. */
+  readonly maybeDone: boolean;
 
-  constructor(problem: StoreProblem, message: string, options: { cause?: unknown } = {}) {
-    super(message, options);
+  constructor(
+    problem: StoreProblem,
+    message: string,
+    options: { cause?: unknown; maybeDone?: boolean } = {},
+  ) {
+    super(message, { cause: options.cause });
     this.name = "StoreError";
     this.problem = problem;
+    this.maybeDone = options.maybeDone ?? false;
   }
 }
 
