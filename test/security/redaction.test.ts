@@ -1,4 +1,7 @@
 /** What people send stays between them and the server: no log, metric or report repeats it. */
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { RawClient } from "../../src/http/testing/raw-client.ts";
 import { tinyGgufFile } from "../../src/llama/testing/tiny-gguf.ts";
@@ -19,15 +22,19 @@ const secrets = {
 } as const;
 
 let server: ServerProcess;
+let data: string;
 
 beforeAll(async () => {
   const model = tinyGgufFile({ variant: "plain" });
   const engine = ["--model", model, "--threads", "1", "--slots", "2"];
-  server = await startServer([...engine, "--api-key", key, "--log-level", "trace"]);
+  data = mkdtempSync(join(tmpdir(), "completionist-redaction-"));
+  const access = ["--api-key", key, "--data", data];
+  server = await startServer([...engine, ...access, "--log-level", "trace"]);
 });
 
 afterAll(async () => {
   await server?.stop();
+  rmSync(data, { recursive: true, force: true });
 });
 
 const headers = { "content-type": "application/json", authorization: `Bearer ${key}` };
@@ -68,8 +75,8 @@ test("requests that go well, of each kind", async () => {
   }
   await (await post({ ...body, suffix: secrets.suffix })).text();
   // Their log lines come when the connection is done with them.
-  const line = '"path":"/v1/completions","status":200';
-  await vi.waitFor(() => expect(server.output()).toContain(line), { timeout: 10_000 });
+  const line = /"path":"\/v1\/completions",.*"status":200/;
+  await vi.waitFor(() => expect(server.output()).toMatch(line), { timeout: 10_000 });
   expect(leaksIn(server.output())).toEqual([]);
 });
 
@@ -148,4 +155,10 @@ test("all that the server printed until its end repeats none", async () => {
   await server.stop();
   expect(server.output()).toContain('"status":401');
   expect(leaksIn(server.output())).toEqual([]);
+  // The ledger keeps `user`, which it is asked by, and nothing else of a request's texts.
+  const kept = readdirSync(data, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => readFileSync(join(parentPath, name), "latin1"));
+  expect(kept.length).toBeGreaterThan(0);
+  expect(leaksIn(kept.join("\n"))).toEqual(["user"]);
 });
