@@ -1,14 +1,14 @@
 /** What a model will be like once it is loaded, from the header of its file and its settings. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import {
-  defaultContextLength,
-  defaultSlots,
-  planEngineSize,
-} from "../llama/engine-size.ts";
+import { defaultContextLength, defaultSlots, planEngineSize } from "../llama/engine-size.ts";
 import { freeMemoryBytes } from "../llama/free-memory.ts";
 import { type GgufHeader, readGgufHeader } from "../llama/gguf-header.ts";
-import { checkCacheFormat, estimateMemory, trainedContextLength } from "../llama/memory-estimate.ts";
+import {
+  checkCacheFormat,
+  estimateMemory,
+  trainedContextLength,
+} from "../llama/memory-estimate.ts";
 import { defaultModel } from "./default-model.ts";
 import type { OpenModelSettings } from "./open-model.ts";
 import { modelFolder } from "./served-model.ts";
