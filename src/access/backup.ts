@@ -4,6 +4,7 @@ import { dirname, resolve } from "node:path";
 import { backup as copyPages, DatabaseSync } from "node:sqlite";
 import { type DatabaseLocation, type DatabaseSettings, locateDatabase } from "./location.ts";
 import { defaultBusyTimeoutMs, openStore, reasonOf } from "./open-store.ts";
+import { schemaName } from "./postgres-store.ts";
 import { checkSqlite, connectSqlite } from "./sqlite-connection.ts";
 import { someServerLives } from "./sqlite-liveness.ts";
 import { DatabaseError } from "./store.ts";
@@ -13,7 +14,10 @@ import { DatabaseError } from "./store.ts";
  * whole and on the disk when this resolves. Rejects with a DatabaseError.
  */
 export async function backUpDatabase(settings: DatabaseSettings, target: string): Promise<void> {
-  const location = sqliteOnly(settings, "pg_dump -n completionist");
+  const location = sqliteOnly(
+    settings,
+    `pg_dump --format=custom --schema=${schemaName} --file=FILE "$DATABASE_URL"`,
+  );
   const file = resolve(target);
   if (existsSync(file)) throw new DatabaseError(`There is a file ${file} already.`);
   const draft = `${file}.${process.pid}.part`;
@@ -41,7 +45,10 @@ export async function backUpDatabase(settings: DatabaseSettings, target: string)
  * server lives on the target.
  */
 export async function restoreDatabase(settings: DatabaseSettings, source: string): Promise<void> {
-  const location = sqliteOnly(settings, "pg_restore");
+  const location = sqliteOnly(
+    settings,
+    'pg_restore --clean --if-exists --dbname="$DATABASE_URL" FILE',
+  );
   const file = resolve(source);
   if (!existsSync(file)) throw new DatabaseError(`There is no file ${file}.`);
   await checkBackup(file);
@@ -90,7 +97,8 @@ function sqliteOnly(settings: DatabaseSettings, tool: string) {
   const location: DatabaseLocation = locateDatabase(settings);
   if (location.kind === "sqlite") return location;
   throw new DatabaseError(
-    `The database ${location.shown} is Postgres: use its own tool, ${tool}, for that.`,
+    `The database ${location.shown} is Postgres; use its own tool: ${tool}, where DATABASE_URL ` +
+      "is the address of the database.",
   );
 }
 

@@ -18,6 +18,9 @@ export interface KeyLimits {
 
 export type LimitName = keyof KeyLimits;
 
+/** Limits to be set; null takes one away, and those that are not named stay. */
+export type LimitChanges = { readonly [Name in LimitName]?: number | null };
+
 /** Where each limit stands in the table of keys. */
 export const limitColumns = {
   requestsPerMinute: "requests_per_minute",
@@ -36,10 +39,10 @@ export type LimitColumns = { readonly [Column in LimitColumn]: number | null };
 export const limitNames = Object.keys(limitColumns) as readonly LimitName[];
 
 /** The sentence that says what is wrong with the limits; undefined when nothing is. */
-export function limitsProblem(limits: KeyLimits): string | undefined {
+export function limitsProblem(limits: LimitChanges): string | undefined {
   for (const name of limitNames) {
     const limit = limits[name];
-    if (limit === undefined) continue;
+    if (limit === undefined || limit === null) continue;
     if (!Number.isInteger(limit) || limit < 1 || limit > limitMax) {
       return `The limit ${name} must be a whole number from 1 to ${limitMax}, not ${limit}.`;
     }
@@ -50,6 +53,15 @@ export function limitsProblem(limits: KeyLimits): string | undefined {
 export function limitsToColumns(limits: KeyLimits): LimitColumns {
   const entries = limitNames.map((name) => [limitColumns[name], limits[name] ?? null]);
   return Object.fromEntries(entries) as LimitColumns;
+}
+
+/** Columns of the limits that a change names. */
+export function limitChanges(changes: LimitChanges): Partial<LimitColumns> {
+  const entries = limitNames.flatMap((name) => {
+    const limit = changes[name];
+    return limit === undefined ? [] : [[limitColumns[name], limit]];
+  });
+  return Object.fromEntries(entries) as Partial<LimitColumns>;
 }
 
 export function limitsFromColumns(columns: LimitColumns): KeyLimits {

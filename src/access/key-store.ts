@@ -2,9 +2,16 @@
 import { randomBytes } from "node:crypto";
 import { maskKey } from "./bearer-key.ts";
 import { configuredPrefix, digestOf } from "./configured-keys.ts";
-import { type KeyLimits, limitsFromColumns, limitsProblem, limitsToColumns } from "./key-limits.ts";
+import {
+  type KeyLimits,
+  type LimitChanges,
+  limitChanges,
+  limitsFromColumns,
+  limitsProblem,
+  limitsToColumns,
+} from "./key-limits.ts";
 import { type DatabaseSettings, locateDatabase } from "./location.ts";
-import { openStore } from "./open-store.ts";
+import { type OpenStoreOptions, openStore } from "./open-store.ts";
 import { modelsOf } from "./operations/authenticate.ts";
 import type { KeyChange, NewSecret } from "./operations/keys.ts";
 import type { Store } from "./store.ts";
@@ -37,6 +44,13 @@ export interface NewKey {
   readonly limits?: KeyLimits;
 }
 
+/** What is to be another way; null: no expiry, all models, no such limit. */
+export interface KeyUpdate {
+  readonly expiresMs?: number | null;
+  readonly models?: readonly string[] | null;
+  readonly limits?: LimitChanges;
+}
+
 /** A secret is seen here and never again: only its digest is kept. */
 export interface KeyWithSecret {
   readonly key: StoredKey;
@@ -60,12 +74,17 @@ export interface KeyStore {
   revoke(idOrName: string): Promise<StoredKey>;
   /** Another secret for the same key, limits and usage; the one before stops at once. */
   rotate(idOrName: string): Promise<KeyWithSecret>;
+  /** Changes what the key may do; the secret stays. Holds from its next request on. */
+  update(idOrName: string, update: KeyUpdate): Promise<StoredKey>;
   close(): Promise<void>;
 }
 
 /** Opens or makes the database. Rejects with a DatabaseError, one sentence for people. */
-export async function openKeyStore(settings: DatabaseSettings): Promise<KeyStore> {
-  return keyStoreOn(await openStore(locateDatabase(settings)));
+export async function openKeyStore(
+  settings: DatabaseSettings,
+  options: Pick<OpenStoreOptions, "mustExist"> = {},
+): Promise<KeyStore> {
+  return keyStoreOn(await openStore(locateDatabase(settings), options));
 }
 
 export function keyStoreOn(store: Store): KeyStore {
@@ -92,6 +111,16 @@ export function keyStoreOn(store: Store): KeyStore {
       const change = await store.run("rotateKey", { idOrName, ...stored });
       return { key: changed(change, idOrName), secret };
     },
+    update: async (idOrName, update) => {
+      checkKeyUpdate(update);
+      const { expiresMs, models, limits = {} } = update;
+      const change = {
+        ...limitChanges(limits),
+        ...(expiresMs === undefined ? {} : { expires_ms: expiresMs }),
+        ...(models === undefined ? {} : { models: models && JSON.stringify(models) }),
+      };
+      return changed(await store.run("updateKey", { idOrName, change }), idOrName);
+    },
     close: () => store.close(),
   };
 }
@@ -106,7 +135,8 @@ const nameLengthMax = 100;
 /** Models that one key may list. */
 const modelsMax = 1000;
 
-function checkNewKey({ name, expiresMs, models, limits = {} }: NewKey): void {
+/** Throws a KeyError. */
+export function checkNewKey({ name, ...rest }: NewKey): void {
   if (!/^[^\p{C}]+$/u.test(name) || name.trim() !== name || name.length > nameLengthMax) {
     throw new KeyError(
       `A key's name has 1 to ${nameLengthMax} printable characters, and no space at its ends.`,
@@ -115,11 +145,17 @@ function checkNewKey({ name, expiresMs, models, limits = {} }: NewKey): void {
   if (name.startsWith("key_") || name.startsWith(configuredPrefix)) {
     throw new KeyError(`A key's name must not begin with 'key_' or '${configuredPrefix}'.`);
   }
-  if (expiresMs !== undefined && !(Number.isSafeInteger(expiresMs) && expiresMs > Date.now())) {
+  checkKeyUpdate(rest);
+}
+
+/** Throws a KeyError. */
+export function checkKeyUpdate({ expiresMs, models, limits = {} }: KeyUpdate): void {
+  const expires = typeof expiresMs === "number";
+  if (expires && !(Number.isSafeInteger(expiresMs) && expiresMs > Date.now())) {
     throw new KeyError("A key can only expire in the future.");
   }
   if (models?.length === 0) throw new KeyError("A key that may use no model is of no use.");
-  if (models !== undefined && models.length > modelsMax) {
+  if ((models?.length ?? 0) > modelsMax) {
     throw new KeyError(`A key lists ${modelsMax} models at most.`);
   }
   const problem = limitsProblem(limits);

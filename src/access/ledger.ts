@@ -2,6 +2,7 @@
 import type { Outcome, UsageQuery, UsageRow } from "./access.ts";
 import { type DatabaseSettings, locateDatabase } from "./location.ts";
 import { openStore } from "./open-store.ts";
+import type { LedgerOwner } from "./operations/usage.ts";
 import type { Store } from "./store.ts";
 import type { RequestRow } from "./tables.ts";
 
@@ -33,14 +34,14 @@ export interface LedgerQuery {
   readonly fromMs?: number;
   readonly untilMs?: number;
   /** Of one key only. */
-  readonly keyId?: string;
+  readonly owner?: LedgerOwner | undefined;
   /** Rows after this one. */
   readonly afterId?: number;
 }
 
 export interface Ledger {
-  /** Sums of all keys, or of the one with this id. */
-  usage(query: UsageQuery, keyId?: string): Promise<readonly UsageRow[]>;
+  /** Sums of all keys, or of one. */
+  usage(query: UsageQuery, owner?: LedgerOwner): Promise<readonly UsageRow[]>;
   /** Rows by id, read in pages: as many as there are, in little memory. */
   rows(query?: LedgerQuery): AsyncIterable<LedgerRow>;
   close(): Promise<void>;
@@ -55,10 +56,7 @@ export async function openLedger(settings: DatabaseSettings): Promise<Ledger> {
 
 export function ledgerOn(store: Store): Ledger {
   return {
-    usage: (query, keyId) => {
-      const owner = keyId === undefined ? undefined : { keyId, name: "" };
-      return store.run("sumUsage", { query, owner });
-    },
+    usage: (query, owner) => store.run("sumUsage", { query, owner }),
     rows: (query = {}) => readRows(store, query),
     close: () => store.close(),
   };

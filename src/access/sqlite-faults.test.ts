@@ -195,7 +195,9 @@ describe("a backup", () => {
     const settings = { database: "postgres://me:secret@db.example/x", dataFolder: "/nowhere" };
     const failure = backUpDatabase(settings, "/nowhere/b");
     await expect(failure).rejects.toThrow(
-      "The database postgres://db.example/x is Postgres: use its own tool, pg_dump -n completionist, for that.",
+      "The database postgres://db.example/x is Postgres; use its own tool: pg_dump " +
+        '--format=custom --schema=completionist --file=FILE "$DATABASE_URL", where ' +
+        "DATABASE_URL is the address of the database.",
     );
   });
 });

@@ -2,7 +2,7 @@
 import type { Log } from "../observe/log.ts";
 import type { DatabaseAccess } from "./database-access.ts";
 import type { Liveness } from "./liveness.ts";
-import { deleteBatchMax } from "./operations/maintain.ts";
+import { dayMs, deleteRowsBefore } from "./prune.ts";
 import { type Repeating, repeat } from "./repeating.ts";
 import type { Store } from "./store.ts";
 
@@ -29,8 +29,6 @@ export const defaultTimes: UpkeepTimes = {
   lostMs: 10_000,
   oldRowsMs: 3_600_000,
 };
-
-const dayMs = 86_400_000;
 
 export interface UpkeepOptions {
   readonly store: Store;
@@ -95,12 +93,7 @@ export class Upkeep {
     await store.run("tidy", undefined);
     if (keepUsageDays === undefined) return;
     const beforeMs = nowMs() - keepUsageDays * dayMs;
-    let rows = 0;
-    for (;;) {
-      const deleted = await store.run("deleteOldRequests", { beforeMs });
-      rows += deleted;
-      if (deleted < deleteBatchMax) break;
-    }
+    const rows = await deleteRowsBefore(store, beforeMs);
     if (rows > 0) log.info({ rows }, "old rows of the usage ledger were deleted");
   }
 

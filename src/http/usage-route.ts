@@ -1,6 +1,7 @@
 /** GET /v1/usage: what the key that asks has used. */
 import type { FastifyRequest } from "fastify";
 import { type UsageGroup, type UsageQuery, type UsageRow, usageGroups } from "../access/access.ts";
+import { timeForms, timeOf } from "../access/time-text.ts";
 import { ApiError } from "../contract/errors.ts";
 import { shorten } from "../contract/shorten.ts";
 import { principalOf } from "./caller.ts";
@@ -78,25 +79,11 @@ function parseGroups(given: unknown): readonly UsageGroup[] {
   return [...groups];
 }
 
-/** A date is the beginning of its day, in UTC like the days of the answer. */
-const datePattern = /^\d{4}-\d{2}-\d{2}$/;
-const timePattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/;
-/** Later seconds would be beyond what a date can hold. */
-const secondsPattern = /^\d{1,11}$/;
-
 function parseTime(param: string, given: unknown): number | undefined {
   if (given === undefined) return undefined;
   const text = String(given);
-  if (secondsPattern.test(text)) return Number(text) * 1000;
-  const timeMs = datePattern.test(text) || timePattern.test(text) ? Date.parse(text) : Number.NaN;
-  if (!Number.isNaN(timeMs) && isSameDay(text, timeMs)) return timeMs;
-  const reason =
-    "expected a date (2026-10-02), a time with its zone (2026-10-02T08:00:00Z) or Unix seconds, " +
-    `got '${shorten(text)}'`;
+  const timeMs = timeOf(text);
+  if (timeMs !== undefined) return timeMs;
+  const reason = `expected ${timeForms}, got '${shorten(text)}'`;
   throw new ApiError("invalidValue", { param, reason });
-}
-
-/** Dates that do not exist (February 30) would silently become others. */
-function isSameDay(text: string, timeMs: number): boolean {
-  return !datePattern.test(text) || new Date(timeMs).toISOString().startsWith(text);
 }

@@ -64,6 +64,17 @@ export const rotateKey: Operation<NewSecret & { readonly idOrName: string }, Key
   },
 };
 
+export interface UpdateKeyInput {
+  readonly idOrName: string;
+  readonly change: Partial<LimitColumns & Pick<KeyRow, "models" | "expires_ms">>;
+}
+
+/** Changes what a key may do; running servers go by it from the next request on. */
+export const updateKey: Operation<UpdateKeyInput, KeyChange> = {
+  mode: "write",
+  run: (context, { idOrName, change }) => changeKey(context, idOrName, change),
+};
+
 async function changeKey(
   { db, dialect }: OperationContext,
   idOrName: string,
@@ -79,9 +90,10 @@ async function changeKey(
   if (found.length === 0) return { kind: "unknown" };
   const row = found.find((candidate) => candidate.revoked_ms === null);
   if (row === undefined) return { kind: "revoked" };
+  // An update of nothing would be no statement.
   const key = await db
     .updateTable("keys")
-    .set(change)
+    .set({ id: row.id, ...change })
     .where("id", "=", row.id)
     .returningAll()
     .executeTakeFirstOrThrow();

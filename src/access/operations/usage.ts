@@ -81,7 +81,7 @@ function within(range: { readonly fromMs?: number; readonly untilMs?: number }) 
 export interface ListRequestsInput {
   readonly fromMs?: number;
   readonly untilMs?: number;
-  readonly keyId?: string;
+  readonly owner?: LedgerOwner | undefined;
   /** Rows after this id. */
   readonly afterId: number;
   readonly rowsMax: number;
@@ -91,8 +91,8 @@ export interface ListRequestsInput {
 export const listRequests: Operation<ListRequestsInput, readonly RequestRow[]> = {
   mode: "report",
   run: async ({ db }, input) => {
-    let query = db.selectFrom("requests").selectAll().where("id", ">", input.afterId);
-    if (input.keyId !== undefined) query = query.where("key_id", "=", input.keyId);
-    return query.where(within(input)).orderBy("id").limit(input.rowsMax).execute();
+    const query = db.selectFrom("requests").selectAll().where("id", ">", input.afterId);
+    const owned = query.where(ofOwner(input.owner));
+    return owned.where(within(input)).orderBy("id").limit(input.rowsMax).execute();
   },
 };

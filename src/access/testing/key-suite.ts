@@ -73,6 +73,39 @@ export function keySuite(newDatabase: () => Promise<DatabaseSettings>): void {
     expect(await refusal(access.authenticate(bearer(made)))).toMatchObject({ name: "wrongKey" });
   });
 
+  test("what a key may do can be changed, and holds from its next request on", async () => {
+    const bench = await newBench();
+    const access = await bench.server();
+    bench.clock.ms = Date.now();
+    const made = await bench.newKey({ limits: { tokensPerMonth: 100, maxParallel: 3 } });
+    const principal = await access.authenticate(bearer(made));
+    await (await access.reserve(bench.demand(principal))).settle(settlement());
+    expect(await refusal(access.reserve(bench.demand(principal)))).toMatchObject({ name: "quota" });
+    const keys = await bench.keys();
+    const expiresMs = Date.now() + 60_000;
+    const models = ["tiny"];
+    const limits = { tokensPerMonth: 1000, requestsPerMinute: 7 };
+    const changed = await keys.update("app", { limits, models, expiresMs });
+    expect(changed).toEqual({
+      ...made.key,
+      limits: { ...limits, maxParallel: 3 },
+      models,
+      expiresMs,
+      lastUsedMs: undefined,
+    });
+    expect((await access.reserve(bench.demand(principal))).headers).toMatchObject({
+      "x-ratelimit-limit-requests": "7",
+    });
+    const none = { maxParallel: null, requestsPerMinute: null, tokensPerMonth: null };
+    const freed = await keys.update("app", { limits: none, models: null, expiresMs: null });
+    expect(freed).toMatchObject({ limits: {}, models: undefined, expiresMs: undefined });
+    expect((await keys.list())[0]).toEqual(freed);
+    await expect(keys.update("app", { limits: { maxParallel: 0 } })).rejects.toThrow(/maxParallel/);
+    await expect(keys.update("app", { expiresMs: 1 })).rejects.toThrow(/in the future/);
+    await expect(keys.update("other", { models: null })).rejects.toThrow("no key 'other'");
+    expect(await keys.update("app", {})).toEqual(freed);
+  });
+
   test("secrets have 256 bits, are listed nowhere, and names are used once at a time", async () => {
     const bench = await newBench();
     const keys = await bench.keys();

@@ -3,7 +3,9 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
+import { readDatabaseFacts } from "../database-facts.ts";
 import type { DatabaseSettings } from "../location.ts";
+import { pruneUsage } from "../prune.ts";
 import { AccessBench, bearer, settlement, startMs } from "./access-bench.ts";
 
 const dayMs = 86_400_000;
@@ -105,9 +107,60 @@ export function ledgerSuite(newDatabase: () => Promise<DatabaseSettings>): void 
     expect(await ledger.usage({ by: ["key"], untilMs: startMs + 2 * dayMs })).toEqual([
       { key: "a", keyId: a.keyId, ...twice },
     ]);
-    expect(await ledger.usage({ by: ["key", "user"] }, b.keyId)).toEqual([
+    expect(await ledger.usage({ by: ["key", "user"] }, b)).toEqual([
       { key: "b", keyId: b.keyId, user: "ann", ...sums },
     ]);
+  });
+
+  test("rows of keys that are not of the database are found by the name they carry", async () => {
+    const bench = await newBench();
+    const access = await bench.server({ configuredKeys: ["first-key", "second-key"] });
+    const second = await access.authenticate("Bearer second-key");
+    const first = await access.authenticate("Bearer first-key");
+    for (const principal of [first, second, second]) {
+      await (await access.reserve(bench.demand(principal))).settle(settlement());
+    }
+    const owner = { keyId: undefined, name: "configured-2" };
+    const ledger = await bench.ledger();
+    expect(await ledger.usage({ by: ["key"] }, owner)).toMatchObject([{ requests: 2 }]);
+    const rows = await Array.fromAsync(ledger.rows({ owner }));
+    expect(rows.map((row) => row.keyName)).toEqual(["configured-2", "configured-2"]);
+  });
+
+  test("facts and pruning, as the command line asks for them", async () => {
+    const bench = await newBench();
+    await expect(pruneUsage({ ...bench.settings, database: "/nowhere/x" }, 1)).rejects.toThrow(
+      "There is no database at /nowhere/x.",
+    );
+    const made = await bench.newKey();
+    const keys = await bench.keys();
+    await keys.create({ name: "gone" });
+    await keys.revoke("gone");
+    bench.clock.ms = Date.now() - 3 * dayMs;
+    const access = await bench.server();
+    const principal = await access.authenticate(bearer(made));
+    const old = bench.clock.ms;
+    await (await access.reserve(bench.demand(principal))).settle(settlement());
+    bench.clock.ms += 2 * dayMs;
+    await (await access.reserve(bench.demand(principal))).settle(settlement());
+    const open = await access.reserve(bench.demand(principal));
+    const { shown, bytes, served, kind, ...counts } = await readDatabaseFacts(bench.settings);
+    expect(counts).toEqual({
+      version: 1,
+      keys: 1,
+      endedKeys: 1,
+      requests: 2,
+      openRequests: 1,
+      oldestMs: old,
+      newestMs: old + 2 * dayMs,
+    });
+    expect(shown).not.toContain("@");
+    expect(bytes === undefined ? kind : bytes > 4096).toBe(kind === "postgres" ? kind : true);
+    expect(served).toBe(kind === "postgres" ? undefined : true);
+    expect(await pruneUsage(bench.settings, 2)).toBe(1);
+    expect(await pruneUsage(bench.settings, 2)).toBe(0);
+    expect(await bench.rows()).toMatchObject([{ createdMs: old + 2 * dayMs }]);
+    await open.settle(settlement());
   });
 
   test("rows are read in pages, from any row on", async () => {
