@@ -18,6 +18,9 @@ const actions = {
   serve: never,
   mcp: never,
   bench: never,
+  keys: { create: never, list: never, update: never, rotate: never, revoke: never },
+  usage: never,
+  database: { backup: never, restore: never, prune: never, info: never },
   models: { list: never, pull: never, info: never, remove: never, optimize },
 };
 

@@ -3,10 +3,13 @@ import { Command, CommanderError } from "commander";
 import type { BenchWords } from "../bench/bench-options.ts";
 import { type LoadedConfiguration, loadConfiguration } from "../config/load.ts";
 import { addBenchOptions, benchWordsOf } from "./bench-options.ts";
+import { addDatabaseCommands, type DatabaseActions } from "./database-program.ts";
+import { addKeysCommands, type KeysActions } from "./keys-program.ts";
 import type { McpOptions } from "./mcp.ts";
 import { addMcpOptions, mcpOptionsOf } from "./mcp-options.ts";
 import { addModelsCommands, type ModelsActions } from "./models-program.ts";
 import { addSettingOptions, flagsOf } from "./setting-options.ts";
+import { addUsageCommand, type UsageAction } from "./usage-program.ts";
 import { UserError, usageExitCode } from "./user-error.ts";
 
 /** A command resolves with the exit code. */
@@ -15,6 +18,9 @@ export type Action = (loaded: LoadedConfiguration) => Promise<number>;
 export interface Actions {
   readonly serve: Action;
   readonly models: ModelsActions;
+  readonly keys: KeysActions;
+  readonly usage: UsageAction;
+  readonly database: DatabaseActions;
   readonly mcp: (loaded: LoadedConfiguration, options: McpOptions) => Promise<number>;
   readonly bench: (loaded: LoadedConfiguration, words: BenchWords) => Promise<number>;
 }
@@ -42,6 +48,9 @@ export async function runCommandLine(
       .action(run(actions.serve)),
   );
   addModelsCommands(takesNothing(program), actions.models, handle);
+  addKeysCommands(program, actions.keys, handle);
+  addUsageCommand(program, actions.usage, handle);
+  addDatabaseCommands(program, actions.database, handle);
   const mcp: Action = (loaded) => actions.mcp(loaded, mcpOptionsOf(mcpCommand));
   const mcpCommand = addMcpOptions(takesNothing(program.command("mcp")).action(run(mcp)));
   const bench: Action = (loaded) => actions.bench(loaded, benchWordsOf(benchCommand));
@@ -75,6 +84,7 @@ function takesNothing(command: Command): Command {
 }
 
 function refuseExtra(command: Command): void {
+  if (command.registeredArguments.some((argument) => argument.variadic)) return;
   const taken = command.registeredArguments.length;
   const first = command.args[taken];
   if (first === undefined) return;

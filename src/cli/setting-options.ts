@@ -48,6 +48,8 @@ function settingOption(name: SettingName, setting: Setting<unknown>): Option {
 export function flagsOf(options: Readonly<Record<string, unknown>>): Flags {
   const flags: Partial<Record<SettingName, string | readonly string[] | true>> = {};
   for (const name of settingNames) {
+    // Other options of commands may have the name of a setting that has no flag.
+    if (settings[name].flag === "none") continue;
     const value = optionValue(name, options);
     if (value !== undefined) flags[name] = value as string | readonly string[] | true;
   }

@@ -1,5 +1,6 @@
 /** Which failures are told in one line, and in what words. All others are ours: they show a stack. */
-import { DatabaseError } from "../access/store.ts";
+import { KeyError } from "../access/key-store.ts";
+import { DatabaseError, StoreError } from "../access/store.ts";
 import { BenchError } from "../bench/bench-error.ts";
 import { ConfigurationError } from "../config/configuration-error.ts";
 import { EngineSizeError } from "../llama/engine-size-error.ts";
@@ -28,6 +29,7 @@ export interface Failure {
 
 const toldInOneLine = [
   DatabaseError,
+  KeyError,
   FetchError,
   ModelFileError,
   EngineStartError,
@@ -42,6 +44,9 @@ export function describeFailure(error: unknown): Failure {
   }
   if (error instanceof BenchError) {
     return { text: oneLine(error.message), exitCode: error.kind === "usage" ? usageExitCode : 1 };
+  }
+  if (error instanceof StoreError) {
+    return { text: oneLine(`the database failed: ${error.message}`), exitCode: 1 };
   }
   if (toldInOneLine.some((kind) => error instanceof kind)) {
     return { text: oneLine((error as Error).message), exitCode: 1 };
