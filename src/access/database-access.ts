@@ -97,7 +97,9 @@ export class DatabaseAccess implements Access {
         throw error;
       }
     });
-    if (admitted.kind === "refused") throw refusalError(admitted.refusal, model);
+    if (admitted.kind === "refused") {
+      throw refusalError(admitted.refusal, model, admitted.rates);
+    }
     if (admitted.kind === "invalidKey") {
       throw new ApiError("wrongKey", { maskedKey: admitted.masked });
     }

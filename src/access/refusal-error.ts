@@ -10,20 +10,26 @@ const limitTexts: Readonly<Record<Exclude<RefusedLimit, "tokensPerMonth">, reado
   maxParallel: ["requests", "parallel requests"],
 };
 
-export function refusalError(refusal: Refusal, model: string): ApiError {
+export function refusalError(
+  refusal: Refusal,
+  model: string,
+  rates: readonly RateState[],
+): ApiError {
+  const headers = rateHeaders(rates);
   const { name, ofUser, limit, used, requested, waitMs } = refusal;
-  if (name === "tokensPerMonth")
-    return new ApiError("quota", {}, { retry: { shouldRetry: false } });
+  if (name === "tokensPerMonth") {
+    return new ApiError("quota", {}, { retry: { shouldRetry: false }, headers });
+  }
   const [limitType = "", text = ""] = limitTexts[name];
   const limitName = ofUser ? `${text} of this user` : text;
   const details = { model, limitType, limitName, limit, used, requested };
   if (waitMs === undefined) {
-    return new ApiError("requestOverLimit", details, { retry: { shouldRetry: false } });
+    return new ApiError("requestOverLimit", details, { retry: { shouldRetry: false }, headers });
   }
   return new ApiError(
     "rateLimit",
     { ...details, delay: durationText(waitMs) },
-    { retry: { shouldRetry: true, retryAfterMs: waitMs } },
+    { retry: { shouldRetry: true, retryAfterMs: waitMs }, headers },
   );
 }
 

@@ -21,12 +21,18 @@ export class ApiError extends Error {
   readonly param: string | null;
   readonly code: string | null;
   readonly retry: RetryAdvice;
+  /** Further headers of its answer. */
+  readonly headers: Readonly<Record<string, string>>;
 
   /** Made from a row and the details that its texts name, or from what another server said. */
   constructor(
     row: ErrorName | ErrorTemplate,
     details: ErrorDetails = {},
-    options: { retry?: RetryAdvice; cause?: unknown } = {},
+    options: {
+      readonly retry?: RetryAdvice;
+      readonly headers?: Readonly<Record<string, string>>;
+      readonly cause?: unknown;
+    } = {},
   ) {
     const { status, type, param, code, message } =
       typeof row === "string" ? filled(errorTable[row], details) : row;
@@ -38,6 +44,7 @@ export class ApiError extends Error {
     this.param = param;
     this.code = code;
     this.retry = options.retry ?? {};
+    this.headers = options.headers ?? {};
   }
 
   body(): ErrorBody {

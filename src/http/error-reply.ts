@@ -42,7 +42,7 @@ export function logUnexpected(error: ApiError, requestId: string, log: ServerLog
 
 /** Sends an error in the envelope, with the headers that belong to it. */
 export function sendError(reply: FastifyReply, error: ApiError): FastifyReply {
-  reply.code(error.status).headers(retryHeaders(error.retry));
+  reply.code(error.status).headers({ ...error.headers, ...retryHeaders(error.retry) });
   if (error.status === 401) reply.header("www-authenticate", "Bearer");
   return sendJson(reply, JSON.stringify(error.body()));
 }

@@ -3,7 +3,7 @@
  * in one transaction, so that requests at the same moment, from several servers too, cannot both
  * take the last place.
  */
-import { emptyInMs, fill, room } from "../bucket.ts";
+import { type Bucket, emptyInMs, fill, leaked, room } from "../bucket.ts";
 import type { Operation, OperationContext } from "../store.ts";
 import type { BucketKind, KeyRow } from "../tables.ts";
 import { keyHolds } from "./authenticate.ts";
@@ -69,7 +69,8 @@ export type AdmitOutput =
       readonly rates: readonly RateState[];
       readonly marks: readonly TokenMark[];
     }
-  | { readonly kind: "refused"; readonly refusal: Refusal }
+  /** With the rates as they stand without it. */
+  | { readonly kind: "refused"; readonly refusal: Refusal; readonly rates: readonly RateState[] }
   /** Revoked or expired meanwhile. */
   | { readonly kind: "invalidKey"; readonly masked: string };
 
@@ -111,7 +112,9 @@ async function admitKey(
   refusals.push(...(await checkParallel(context, scopes)));
   refusals.push(...(await checkMonth(context, scopes, tokens, month)));
   const refusal = worstOf(refusals);
-  if (refusal !== undefined) return { kind: "refused", refusal };
+  if (refusal !== undefined) {
+    return { kind: "refused", refusal, rates: tighter(filling.standing) };
+  }
   await filling.buckets?.write();
   await addToMonth(db, key.id, users, { month, reserved: tokens, used: 0 });
   await insertOpen(context, input, atMs);
@@ -126,12 +129,13 @@ async function fillBuckets(
 ) {
   const refusals: Refusal[] = [];
   const rates: RateState[] = [];
+  const standing: RateState[] = [];
   const marks: TokenMark[] = [];
   const rated = scopes.filter(
     ({ limits }) => limits.requestsPerMinute !== null || limits.tokensPerMinute !== null,
   );
   const [first] = rated;
-  if (first === undefined) return { refusals, rates, marks };
+  if (first === undefined) return { refusals, rates, standing, marks };
   const users = rated.map((scope) => scope.endUser);
   const buckets = await Buckets.read(db, first.keyId, users);
   await buckets.comeBackTo(nowMs);
@@ -142,12 +146,12 @@ async function fillBuckets(
     ] as const;
     for (const { kind, name, limit, amount } of parts) {
       if (limit === null) continue;
+      standing.push(rateState(kind, limit, leaked(buckets.get(endUser, kind), limit, nowMs)));
       const filling = fill(buckets.get(endUser, kind), limit, amount, nowMs);
       if (filling.fits) {
         const { bucket, mark } = filling;
         buckets.set(endUser, kind, bucket);
-        const resetMs = emptyInMs(bucket, limit);
-        rates.push({ kind, limit, remaining: room(bucket, limit), resetMs });
+        rates.push(rateState(kind, limit, bucket));
         if (kind === "tokens") marks.push({ endUser, mark });
       } else {
         const { used, waitMs } = filling;
@@ -155,7 +159,11 @@ async function fillBuckets(
       }
     }
   }
-  return { refusals, rates, marks, buckets };
+  return { refusals, rates, standing, marks, buckets };
+}
+
+function rateState(kind: BucketKind, limit: number, bucket: Bucket): RateState {
+  return { kind, limit, remaining: room(bucket, limit), resetMs: emptyInMs(bucket, limit) };
 }
 
 async function checkParallel({ db }: OperationContext, scopes: readonly Scope[]) {

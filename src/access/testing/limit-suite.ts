@@ -40,6 +40,23 @@ export function limitSuite(newDatabase: () => Promise<DatabaseSettings>): void {
     await reserve();
   });
 
+  test("a refusal tells what is left, too", async () => {
+    const { reserve } = await limited({ requestsPerMinute: 3, tokensPerMinute: 150 });
+    await reserve();
+    const refused = await reserve().catch((error: unknown) => error);
+    expect(refused).toMatchObject({
+      errorName: "rateLimit",
+      headers: {
+        "x-ratelimit-limit-requests": "3",
+        "x-ratelimit-remaining-requests": "2",
+        "x-ratelimit-reset-requests": "20s",
+        "x-ratelimit-limit-tokens": "150",
+        "x-ratelimit-remaining-tokens": "50",
+        "x-ratelimit-reset-tokens": "40s",
+      },
+    });
+  });
+
   test("tokens per minute: reserved in full, and what was not used is given back", async () => {
     const { reserve } = await limited({ tokensPerMinute: 150 });
     const first = await reserve();
