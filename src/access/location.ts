@@ -33,7 +33,7 @@ export function locateDatabase(settings: DatabaseSettings): DatabaseLocation {
 }
 
 function shownUrl(text: string): string {
-  if (!URL.canParse(text)) return "the Postgres database";
+  if (!URL.canParse(text)) return "postgres://... (an address that is none)";
   const { host, pathname } = new URL(text);
   return `postgres://${host}${pathname}`;
 }

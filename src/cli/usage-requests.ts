@@ -18,7 +18,7 @@ const left = (head: string, width: number) => ({ head, width, alignment: "left" 
 const right = (head: string, width: number) => ({ head, width, alignment: "right" as const });
 
 const columns: readonly Column[] = [
-  { name: "id", of: (row) => row.completionId, table: left("id", 37) },
+  { name: "id", of: (row) => row.completionId, table: left("id", 34) },
   { name: "created", of: (row) => new Date(row.createdMs).toISOString() },
   { name: "request_id", of: (row) => row.requestId },
   { name: "key", of: (row) => row.keyName, table: left("key", 12) },

@@ -80,7 +80,7 @@ export class EngineKeeper<Process extends KeptProcess> {
   #restarts = 0;
   /** Ends in a row. */
   #deaths = 0;
-  #startedMs = Date.now();
+  #startedMs = performance.now();
   #waiting = 0;
   /** The files when the last start began. */
   #triedState = "";
@@ -141,7 +141,8 @@ export class EngineKeeper<Process extends KeptProcess> {
         this.#turnAway(new ApiError("shuttingDown"));
         return;
       }
-      const healthy = process.hasServed || Date.now() - this.#startedMs > this.#times.healthyMs;
+      const healthy =
+        process.hasServed || performance.now() - this.#startedMs > this.#times.healthyMs;
       if (healthy) this.#deaths = 0;
       this.#fault(end, "the engine process ended");
       this.#state = "starting";
@@ -166,7 +167,7 @@ export class EngineKeeper<Process extends KeptProcess> {
     this.#triedState = await this.#options.filesState();
     this.#throwIfClosed();
     this.#restarts += 1;
-    this.#startedMs = Date.now();
+    this.#startedMs = performance.now();
     let process: Process | undefined;
     try {
       process = this.#options.start();

@@ -1,5 +1,6 @@
 /** One case: what is sent over one connection, step by step, and how many answers are due. */
 import { type Delivery, deliver, garbage } from "./delivery.ts";
+import { authorization } from "./odd-authorization.ts";
 import { oddText } from "./odd-values.ts";
 import type { Random } from "./random.ts";
 import { bodyText } from "./request-bodies.ts";
@@ -17,18 +18,19 @@ export interface FuzzCase {
   readonly delivery: Delivery;
 }
 
-export function makeCase(random: Random): FuzzCase {
+/** With `secret`, most requests carry this key and the others something like one. */
+export function makeCase(random: Random, secret?: string): FuzzCase {
   if (random.chance(0.03)) return { requests: [], delivery: garbage(random) };
   const count = random.chance(0.05) ? random.between(2, 4) : 1;
-  const requests = random.list(count, () => makeRequest(random));
+  const requests = random.list(count, () => makeRequest(random, secret));
   return { requests, delivery: deliver(requests, random) };
 }
 
-function makeRequest(random: Random): FuzzRequest {
+function makeRequest(random: Random, secret: string | undefined): FuzzRequest {
   const body = changeBytes(Buffer.from(bodyText(random)), random);
   const method = random.chance(0.04) ? random.pick(methods) : "POST";
   const path = random.chance(0.12) ? random.pick(paths) : "/v1/completions";
-  const headers: [string, string][] = [];
+  const headers: (readonly [string, string])[] = [];
   const type = random.chance(0.9) ? "application/json" : random.pick(contentTypes);
   if (type !== "") headers.push(["content-type", type]);
   if (random.chance(0.15)) {
@@ -36,6 +38,7 @@ function makeRequest(random: Random): FuzzRequest {
     // Together they ask for another protocol, which is to be ignored.
     if (random.chance(0.1)) headers.push(["connection", "upgrade"], ["upgrade", "h2c"]);
   }
+  if (secret !== undefined) headers.push(...authorization(random, secret));
   return { method, path, headers, body };
 }
 

@@ -1,14 +1,15 @@
 /** Sends cases to one server, several at a time, and collects what goes wrong. */
 import { setTimeout as delay } from "node:timers/promises";
-import type { ServerProcess } from "../support/server-process.ts";
-import { exchange } from "./exchange.ts";
+import { type ExchangeResult, exchange } from "./exchange.ts";
 import { type FuzzCase, makeCase } from "./fuzz-case.ts";
 import { enginePid, type Memory, readHealth, readMemory } from "./fuzz-server.ts";
+import type { FuzzedServer } from "./fuzz-servers.ts";
+import { auditLedger, type LedgerAudit } from "./ledger-audit.ts";
 import { Random } from "./random.ts";
-import { answerProblem } from "./verdict.ts";
+import { answerProblem, textOf } from "./verdict.ts";
 
 export interface FuzzOptions {
-  readonly server: ServerProcess;
+  readonly server: FuzzedServer;
   readonly seed: number;
   /** Cases `first` to `first + count - 1` of the seed. */
   readonly first: number;
@@ -32,9 +33,9 @@ export interface FuzzReport {
   readonly statuses: ReadonlyMap<string, number>;
   readonly slowestMs: number;
   readonly slowestCase: number;
-  /** After the first tenth of the cases, and at the end. */
-  readonly memoryBefore: Memory | undefined;
-  readonly memoryAfter: Memory | undefined;
+  /** After every tenth of the cases, and at the end; empty where the system does not show it. */
+  readonly memory: readonly Memory[];
+  readonly ledger: LedgerAudit;
   readonly findings: readonly Finding[];
 }
 
@@ -60,29 +61,35 @@ class FuzzRun {
   #slowestMs = 0;
   #slowestCase = -1;
   #canary: string | undefined;
-  #memoryBefore: Memory | undefined;
+  readonly #memory: Memory[] = [];
+  readonly #answered = new Set<string>();
+  #unanswered = 0;
 
   constructor(options: FuzzOptions) {
     this.#options = options;
-    this.#port = Number(new URL(options.server.url).port);
+    this.#port = Number(new URL(options.server.process.url).port);
   }
 
   async complete(): Promise<FuzzReport> {
-    const { server, concurrency } = this.#options;
-    const engine = enginePid(server.process.pid ?? 0);
+    const { concurrency, server } = this.#options;
+    const { process } = server;
+    const engine = enginePid(process.process.pid ?? 0);
     await this.#sing();
     await Promise.all(Array.from({ length: concurrency }, () => this.#work()));
     await this.#sing();
-    const memoryAfter = await settledMemory(server);
-    await this.#judgeServer(engine, memoryAfter);
+    const settled = await settledMemory(process);
+    if (settled !== undefined) this.#memory.push(settled);
+    await this.#judgeServer(engine);
+    const ledger = await auditLedger(server.settings, this.#answered, this.#unanswered);
+    for (const problem of ledger.problems) this.#report(problem);
     return {
       sent: this.#done,
       requests: this.#requests,
       statuses: this.#statuses,
       slowestMs: this.#slowestMs,
       slowestCase: this.#slowestCase,
-      memoryBefore: this.#memoryBefore,
-      memoryAfter,
+      memory: this.#memory,
+      ledger,
       findings: this.#findings,
     };
   }
@@ -90,20 +97,23 @@ class FuzzRun {
   async #work(): Promise<void> {
     const { count, first, msMax, server, onProgress } = this.#options;
     while (this.#next < count && performance.now() - this.#startMs < msMax) {
-      if (server.process.exitCode !== null || server.process.signalCode !== null) return;
+      if (hasEnded(server)) return;
       const index = first + this.#next;
       this.#next += 1;
       await this.#try(index);
       this.#done += 1;
       onProgress?.(this.#done);
-      if (this.#done === Math.ceil(count / 10)) this.#memoryBefore = readMemory(server);
+      if (this.#done % Math.ceil(count / 10) === 0) this.#look();
       if (this.#done % canaryEvery === 0) await this.#sing();
     }
   }
 
   async #try(index: number): Promise<void> {
-    const fuzzCase = makeCase(new Random(this.#options.seed, index));
-    const { answers, elapsedMs, problem } = await exchange(this.#port, fuzzCase);
+    const { seed, server } = this.#options;
+    const fuzzCase = makeCase(new Random(seed, index), server.secret);
+    const result = await exchange(this.#port, fuzzCase);
+    const { answers, elapsedMs, problem } = result;
+    this.#keep(fuzzCase, result);
     this.#requests += fuzzCase.requests.length;
     if (elapsedMs > this.#slowestMs) {
       this.#slowestMs = elapsedMs;
@@ -117,6 +127,21 @@ class FuzzRun {
     for (const found of [problem, ...problems]) {
       if (found !== undefined) this.#findings.push({ index, problem: found, fuzzCase });
     }
+  }
+
+  /** Which completions were answered, and how many requests were not. */
+  #keep({ requests, delivery }: FuzzCase, { answers }: ExchangeResult): void {
+    const sent = Math.max(requests.length, delivery.steps.length > 0 ? 1 : 0);
+    this.#unanswered += Math.max(0, sent - answers.length);
+    for (const answer of answers) {
+      const id = answer.status === 200 && /"id":"(cmpl-\w+)"/.exec(textOf(answer) ?? "")?.[1];
+      if (id) this.#answered.add(id);
+    }
+  }
+
+  #look(): void {
+    const memory = readMemory(this.#options.server.process);
+    if (memory !== undefined) this.#memory.push(memory);
   }
 
   #count(status: string): void {
@@ -133,12 +158,15 @@ class FuzzRun {
       ignore_eos: true,
     };
     try {
-      const response = await fetch(`${this.#options.server.url}/v1/completions`, {
+      const { process, secret } = this.#options.server;
+      const key = secret === undefined ? {} : { authorization: `Bearer ${secret}` };
+      const response = await fetch(`${process.url}/v1/completions`, {
         method: "POST",
-        headers: { "content-type": "application/json" },
+        headers: { "content-type": "application/json", ...key },
         body: JSON.stringify(body),
       });
-      const { choices } = (await response.json()) as { choices?: unknown };
+      const { id, choices } = (await response.json()) as { id?: string; choices?: unknown };
+      if (id !== undefined) this.#answered.add(id);
       const song = `${response.status} ${JSON.stringify(choices)}`;
       this.#canary ??= song;
       if (song === this.#canary && response.status === 200) return;
@@ -148,18 +176,20 @@ class FuzzRun {
     }
   }
 
-  async #judgeServer(engine: number | undefined, memory: Memory | undefined): Promise<void> {
+  async #judgeServer(engine: number | undefined): Promise<void> {
     const { server } = this.#options;
-    if (server.process.exitCode !== null || server.process.signalCode !== null) {
+    if (hasEnded(server)) {
       this.#report("the server process ended");
       return;
     }
-    const { status, restarts } = await readHealth(server);
+    const { status, restarts } = await readHealth(server.process);
     if (status !== "ok" || restarts !== 0) this.#report(`health: ${status}, restarts ${restarts}`);
-    if (enginePid(server.process.pid ?? 0) !== engine) this.#report("another engine process runs");
-    if (memory === undefined || this.#memoryBefore === undefined) return;
+    const { process } = server.process;
+    if (enginePid(process.pid ?? 0) !== engine) this.#report("another engine process runs");
+    const [before, after] = [this.#memory[0], this.#memory.at(-1)];
+    if (before === undefined || after === undefined) return;
     for (const name of ["server", "engine"] as const) {
-      const growth = memory[name] - this.#memoryBefore[name];
+      const growth = after[name] - before[name];
       if (growth > growthMegabytesMax) this.#report(`the ${name} process grew by ${growth} MB`);
     }
   }
@@ -169,8 +199,12 @@ class FuzzRun {
   }
 }
 
+function hasEnded({ process }: FuzzedServer): boolean {
+  return process.process.exitCode !== null || process.process.signalCode !== null;
+}
+
 /** The least of a few looks: what a collection still frees is no growth. */
-async function settledMemory(server: ServerProcess): Promise<Memory | undefined> {
+async function settledMemory(server: FuzzedServer["process"]): Promise<Memory | undefined> {
   let least = readMemory(server);
   for (let look = 0; look < 3 && least !== undefined; look += 1) {
     await delay(300);

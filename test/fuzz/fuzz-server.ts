@@ -19,7 +19,7 @@ export async function readHealth(server: ServerProcess): Promise<Health> {
 }
 
 /** Undefined where the system does not show it. */
-export function readMemory(server: ServerProcess): Memory | undefined {
+export function readMemory(server: Pick<ServerProcess, "process">): Memory | undefined {
   const pid = server.process.pid ?? 0;
   const engine = enginePid(pid);
   if (engine === undefined) return undefined;

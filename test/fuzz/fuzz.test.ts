@@ -1,4 +1,4 @@
-/** A bounded, seeded part of `npm run proof:fuzz`: the same few hundred cases each time. */
+/** A bounded, seeded part of `npm run proof:malformed`: the same few hundred cases each time. */
 import { expect, test } from "vitest";
 import { runFuzz } from "./fuzz-run.ts";
 import { fuzzTargets, startTarget } from "./fuzz-servers.ts";
@@ -7,7 +7,7 @@ const seed = 20_260_901;
 const casesEach = 200;
 
 test.for(fuzzTargets.map((target, place) => ({ ...target, place })))(
-  "nothing sent to the $variant model brings a 5xx, a hang, a crash or a malformed answer",
+  "nothing sent to the $name server brings a 5xx, a hang, a crash or a malformed answer",
   async (target) => {
     const server = await startTarget(target);
     try {

@@ -29,7 +29,8 @@ export function answerProblem(
   return completes ? completionProblem(value, request) : undefined;
 }
 
-function textOf({ headers, body }: Answer): string | undefined {
+/** Undefined where the body is not in the encoding that it names. */
+export function textOf({ headers, body }: Answer): string | undefined {
   try {
     const bytes = headers.get("content-encoding") === "gzip" ? gunzipSync(body) : body;
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);

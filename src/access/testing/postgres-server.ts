@@ -13,6 +13,8 @@ export interface PostgresServer {
   /** Ends all connections and comes back on the same port only with `start`. */
   stop(): Promise<void>;
   start(): Promise<void>;
+  /** SIGQUIT: an immediate stop. SIGKILL: it is gone, and its own processes notice. */
+  crash(signal: "SIGQUIT" | "SIGKILL"): Promise<void>;
   /** Stops it and removes its files. */
   remove(): Promise<void>;
 }
@@ -46,6 +48,8 @@ function account(): { readonly uid?: number; readonly gid?: number } {
 const superuser = "tester";
 const readyTries = 400;
 const readyPauseMs = 50;
+const startTries = 20;
+const startPauseMs = 250;
 
 export async function startPostgres(programs: string): Promise<PostgresServer> {
   const folder = mkdtempSync(join(tmpdir(), "completionist-postgres-"));
@@ -59,7 +63,8 @@ export async function startPostgres(programs: string): Promise<PostgresServer> {
   let child: ChildProcess | undefined;
   let databases = 0;
 
-  const start = async () => {
+  process.once("exit", () => child?.kill("SIGQUIT"));
+  const spawnOnce = async () => {
     const settings = ["unix_socket_directories=", "fsync=off", "listen_addresses=127.0.0.1"];
     const args = ["-D", data, "-p", String(port), ...settings.flatMap((each) => ["-c", each])];
     const started = spawn(join(programs, "postgres"), args, {
@@ -68,22 +73,34 @@ export async function startPostgres(programs: string): Promise<PostgresServer> {
       stdio: "ignore",
     });
     child = started;
-    process.once("exit", () => started.kill("SIGQUIT"));
     await untilReady(url("postgres"), started);
   };
-  const stop = async () => {
+  const start = async () => {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await spawnOnce();
+      } catch (error) {
+        // After a crash its processes may still be there: it refuses to start beside them.
+        if (tries === startTries) throw error;
+        await delay(startPauseMs);
+      }
+    }
+  };
+  const end = async (signal: NodeJS.Signals) => {
     const running = child;
     child = undefined;
     if (running === undefined || running.exitCode !== null) return;
     const ended = new Promise((resolve) => running.once("exit", resolve));
-    // Fast shutdown: it ends connections instead of waiting for them.
-    running.kill("SIGINT");
+    running.kill(signal);
     await ended;
   };
+  // Fast shutdown: it ends connections instead of waiting for them.
+  const stop = () => end("SIGINT");
   await start();
   return {
     start,
     stop,
+    crash: end,
     newDatabase: async () => {
       databases += 1;
       const name = `test_${databases}`;
