@@ -159,8 +159,9 @@ class ClockRun {
     const counts = this.#steps.map(() => 0);
     for (const { end, sentMs } of this.#of(name)) {
       if (end !== "whole") continue;
-      const place = this.#steps.findLastIndex(({ fromMs }) => fromMs <= sentMs);
-      if (place >= 0) counts[place] = (counts[place] ?? 0) + 1;
+      // The first of all are asked for before the first step is written down.
+      const place = Math.max(0, this.#steps.findLastIndex(({ fromMs }) => fromMs <= sentMs));
+      counts[place] = (counts[place] ?? 0) + 1;
     }
     return counts;
   }
