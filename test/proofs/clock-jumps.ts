@@ -160,7 +160,10 @@ class ClockRun {
     for (const { end, sentMs } of this.#of(name)) {
       if (end !== "whole") continue;
       // The first of all are asked for before the first step is written down.
-      const place = Math.max(0, this.#steps.findLastIndex(({ fromMs }) => fromMs <= sentMs));
+      const place = Math.max(
+        0,
+        this.#steps.findLastIndex(({ fromMs }) => fromMs <= sentMs),
+      );
       counts[place] = (counts[place] ?? 0) + 1;
     }
     return counts;
