@@ -163,7 +163,11 @@ ninja -C build llama-server
 The program is \`build/bin/llama-server\`. Download and unpack the package, as here: installing it builds
 everything, tests included, with as many processes as there are files.
 
-Some virtual machines name AMX among the abilities of their processor and do not let programs use it.
-There the program ends with "illegal instruction" when it loads a model. Configure it again with
-\`-DCMAKE_C_FLAGS="-mno-amx-tile -mno-amx-int8 -mno-amx-bf16"\` and the same for
-\`-DCMAKE_CXX_FLAGS\`.`;
+On a processor with AMX, what GCC 12 makes of this release ends with "illegal instruction" when it
+loads a model: the compiler leaves out stores that set up the tiles. The line
+
+\`\`\`c
+asm volatile("" : : "r"(&tc) : "memory");
+\`\`\`
+
+in front of \`_tile_loadconfig(&tc);\` in \`ggml/src/ggml-cpu/amx/mmq.cpp\` keeps them.`;
