@@ -1,13 +1,9 @@
 /** Where the program begins: runs the command line and turns failures into a line and an exit code. */
-import { bench } from "./bench.ts";
 import { backUp, pruneRows, restore, showFacts } from "./database.ts";
 import { createKey, listKeys, revokeKeys, rotateKey, updateKey } from "./keys.ts";
-import { mcp } from "./mcp.ts";
 import { listModels, pullModel, removeModel } from "./models.ts";
 import { modelInfo } from "./models-info.ts";
-import { optimize } from "./models-optimize.ts";
-import { runCommandLine } from "./program.ts";
-import { serve } from "./serve.ts";
+import { type Actions, runCommandLine } from "./program.ts";
 import { usage } from "./usage.ts";
 import { describeFailure } from "./user-error.ts";
 import { packageVersion } from "./version.ts";
@@ -18,8 +14,9 @@ try {
     pull: pullModel,
     info: modelInfo,
     remove: removeModel,
-    optimize,
-  };
+    optimize: async (...parameters) =>
+      (await import("./models-optimize.ts")).optimize(...parameters),
+  } satisfies Actions["models"];
   const keys = {
     create: createKey,
     list: listKeys,
@@ -28,7 +25,16 @@ try {
     revoke: revokeKeys,
   };
   const database = { backup: backUp, restore, prune: pruneRows, info: showFacts };
-  const actions = { serve, models, keys, usage, database, mcp, bench };
+  // Servers and engines are loaded when they are run: a small command shall be quick.
+  const actions: Actions = {
+    serve: async (loaded) => (await import("./serve.ts")).serve(loaded),
+    models,
+    keys,
+    usage,
+    database,
+    mcp: async (...parameters) => (await import("./mcp.ts")).mcp(...parameters),
+    bench: async (...parameters) => (await import("./bench.ts")).bench(...parameters),
+  };
   process.exitCode = await runCommandLine(process.argv.slice(2), packageVersion(), actions);
 } catch (error) {
   const { text, exitCode } = describeFailure(error);
