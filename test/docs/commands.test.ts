@@ -27,7 +27,11 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 function main(...words: readonly string[]) {
-  const environment = { ...process.env, COMPLETIONIST_CACHE: join(folder, "cache") };
+  const environment = {
+    ...process.env,
+    COMPLETIONIST_CACHE: join(folder, "cache"),
+    COMPLETIONIST_DATA: join(folder, "data"),
+  };
   return run(process.execPath, [command, ...words], { cwd: folder, env: environment });
 }
 
@@ -36,31 +40,42 @@ const shown = codeBlocks(page).filter(
 );
 
 test.each(shown)(
-  "the command in line $line does something",
+  "the commands from line $line on do something",
   async ({ code }) => {
-    const [runner, program, ...words] = code.trim().split(" ");
-    expect([runner, program]).toEqual(["npx", "completionist"]);
-    const { stdout } = await main(...words);
-    expect(stdout.trim()).not.toBe("");
+    for (const line of code.trim().split("\n")) {
+      const [runner, program, ...words] = line.split(" ");
+      expect([runner, program]).toEqual(["npx", "completionist"]);
+      const { stdout } = await main(...words);
+      expect(stdout.trim()).not.toBe("");
+    }
   },
   120_000,
 );
 
-test("the commands are those that there are", async () => {
-  const { stdout } = await main("models", "--help");
-  const listed = [...stdout.matchAll(/^ {2}(list|\w+)(?: \[options\])?/gm)].map(([, name]) => name);
-  const named = tableRows(page, "commands").map(([cell = ""]) => codeSpans(cell)[0]?.split(" ")[1]);
+test.each([
+  ["models", "commands"],
+  ["keys", "key commands"],
+  ["database", "database commands"],
+])("the commands of %s are those that there are", async (group, table) => {
+  const { stdout } = await main(group, "--help");
+  const commands = stdout.slice(stdout.indexOf("\nCommands:"));
+  const listed = [...commands.matchAll(/^ {2}(\w+)/gm)].map(([, name]) => name);
+  const named = tableRows(page, table).map(([cell = ""]) => codeSpans(cell)[0]?.split(" ")[1]);
   expect(named.toSorted()).toEqual(listed.filter((name) => name !== "help").toSorted());
 });
 
-test("the options of optimize are those that there are", async () => {
-  const { stdout } = await main("models", "optimize", "--help");
-  const there = [...stdout.matchAll(/^ +(?:-\w, )?--([a-z-]+)/gm)].map(([, name]) => name ?? "");
-  const named = tableRows(page, "optimize").map(
+test.each([
+  [["models", "optimize"], "optimize", ["cache"]],
+  [["keys", "create"], "keys create", ["data", "database"]],
+  [["usage"], "usage", ["data", "database"]],
+])("the options of %j are those that there are", async (words, table, elsewhere) => {
+  const { stdout } = await main(...words, "--help");
+  const there = [...stdout.matchAll(/^ {2}(?:-\w, )?--([a-z-]+)/gm)].map(([, name]) => name ?? "");
+  const named = tableRows(page, table).map(
     ([cell = ""]) => /--([a-z-]+)/.exec(codeSpans(cell)[0] ?? "")?.[1] ?? "",
   );
-  const elsewhere = ["help", "cache", "config"];
-  expect(named.toSorted()).toEqual(there.filter((name) => !elsewhere.includes(name)).toSorted());
+  const left = ["help", "config", ...elsewhere];
+  expect(named.toSorted()).toEqual(there.filter((name) => !left.includes(name)).toSorted());
 });
 
 test("the weight types are those that there are", () => {
