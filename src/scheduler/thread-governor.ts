@@ -26,8 +26,13 @@ const backoffMsMax = 120_000;
 const trialCalls = 4;
 /** Falls that follow each other so soon go further down. */
 const fallAgainMs = 2_000;
-/** A core counts as free although that much of it is used. */
-const coreSlack = 0.2;
+/**
+ * A core counts as free although that much of it is used: the server beside the engine, and its
+ * clients, take some of it. A trial then shows whether it is free enough.
+ */
+const coreSlack = 0.25;
+/** The first attempt comes soon: what a quiet machine gains by it is most of what there is. */
+const firstAttemptMs = 200;
 /** Kinds of work remembered; more than ever are met in one day's use. */
 const classesMax = 512;
 /** A kind of work that is new may cost so much more than what others suggest. */
@@ -64,7 +69,7 @@ export class ThreadGovernor {
   /** `freeCores`: cores that others have left free of late, if known; may be a fraction. */
   choose(work: Work, nowMs: number, freeCores?: number): number {
     this.#freeCores = freeCores;
-    this.#raiseAtMs ??= nowMs + backoffMsMin;
+    this.#raiseAtMs ??= nowMs + firstAttemptMs;
     const kind = this.#classOf(work);
     const mayAttempt = this.#workedMs >= this.#attemptAtWorkedMs;
     if (this.#trial === undefined && mayAttempt && this.#canRaise(kind, nowMs)) {
