@@ -162,7 +162,7 @@ export class DatabaseAccess implements Access {
         completionTokens: 0,
         durationMs: 0,
       },
-      marks: [],
+      marks: undefined,
       heldMs: 0,
     });
   }

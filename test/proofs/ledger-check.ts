@@ -108,12 +108,10 @@ function wrongCharge(row: LookedRow): readonly string[] {
   return isRight ? [] : [`${completionId} (${outcome}): ${chargedTokens} instead of ${due}`];
 }
 
-/** The scopes in which a row counts: its key, and its user where the key limits users. */
+/** The scopes in which a row of these keys counts: its key, and the user that it names. */
 function usersOf(row: LookedRow, keys: readonly ProofKey[]): readonly string[] {
-  const key = keys.find(({ id }) => id === row.keyId);
-  if (key === undefined) return [];
-  const limitsUsers = Object.keys(key.limits).some((name) => name.startsWith("user"));
-  return limitsUsers && row.user !== undefined ? ["", row.user] : [""];
+  if (!keys.some(({ id }) => id === row.keyId)) return [];
+  return row.user === undefined ? [""] : ["", row.user];
 }
 
 const monthText = (ms: number) => new Date(ms).toISOString().slice(0, 7);

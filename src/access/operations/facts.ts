@@ -1,5 +1,6 @@
 /** What is in the database, counted. */
 import { isOpen } from "../dialects.ts";
+import { versionOf } from "../migrate.ts";
 import type { Operation } from "../store.ts";
 import { keyHolds } from "./authenticate.ts";
 
@@ -35,12 +36,8 @@ export const countAll: Operation<void, DatabaseCounts> = {
       .select((select) => select.fn.countAll<number>().as("count"))
       .where(isOpen)
       .executeTakeFirstOrThrow();
-    const schema = await db
-      .selectFrom("schema_version")
-      .select((select) => select.fn.max("version").as("version"))
-      .executeTakeFirstOrThrow();
     return {
-      version: schema.version,
+      version: await versionOf(db),
       keys: holding,
       endedKeys: keys.length - holding,
       requests: all.count - open.count,

@@ -18,16 +18,18 @@ export interface Scope {
   readonly limits: ScopeLimits;
 }
 
-/** The scopes of a request that have to be kept: a user's only where users have limits. */
+/**
+ * The scopes of a request: the key, and the user that it names. A user's use is kept without limits
+ * too: these may be set or taken away while a request runs, and count what the month has used.
+ */
 export function scopesOf(
   keyId: string,
   endUser: string | null,
   columns: LimitColumns,
 ): readonly Scope[] {
   const key: Scope = { keyId, endUser: "", limits: keyScopeLimits(columns) };
-  const limits = userScopeLimits(columns);
-  const limited = Object.values(limits).some((limit) => limit !== null);
-  return endUser === null || !limited ? [key] : [key, { keyId, endUser, limits }];
+  if (endUser === null) return [key];
+  return [key, { keyId, endUser, limits: userScopeLimits(columns) }];
 }
 
 const bucketKey = (endUser: string, kind: BucketKind) => `${kind} ${endUser}`;

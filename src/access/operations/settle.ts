@@ -10,7 +10,8 @@ export interface SettleInput {
   readonly completionId: string;
   readonly keyId: string | undefined;
   readonly settlement: Settlement;
-  readonly marks: readonly TokenMark[];
+  /** Buckets that it was filled into; undefined: nobody knows, as the answer got lost. */
+  readonly marks: readonly TokenMark[] | undefined;
   /** Since it was let in, by a clock that only goes forward. */
   readonly heldMs: number;
 }
@@ -82,12 +83,19 @@ async function giveBackTokens(
   const users = limited.map((rate) => rate.endUser);
   const buckets = await Buckets.read(db, keyId, users);
   for (const { endUser, limit } of limited) {
-    if (limit === null) continue;
-    const mark = input.marks.find((candidate) => candidate.endUser === endUser)?.mark ?? 0;
+    const mark = markOf(input, endUser);
+    // A limit that was set while the request ran has nothing of it to give back.
+    if (limit === null || mark === undefined) continue;
     const bucket = buckets.get(endUser, "tokens");
     buckets.set(endUser, "tokens", giveBack(bucket, limit, { unused, mark, heldMs }, now));
   }
   await buckets.write();
+}
+
+/** Where its tokens end in a bucket; undefined: they are not in it. */
+function markOf({ marks }: SettleInput, endUser: string): number | undefined {
+  if (marks === undefined) return 0;
+  return marks.find((candidate) => candidate.endUser === endUser)?.mark;
 }
 
 async function writeRow(

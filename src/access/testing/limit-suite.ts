@@ -1,6 +1,6 @@
 /** Limits: the same tests on every database. */
 import { expect, test } from "vitest";
-import type { KeyLimits } from "../key-limits.ts";
+import type { KeyLimits, LimitChanges } from "../key-limits.ts";
 import type { DatabaseSettings } from "../location.ts";
 import { AccessBench, bearer, refusal, settlement } from "./access-bench.ts";
 
@@ -154,6 +154,38 @@ export function limitSuite(newDatabase: () => Promise<DatabaseSettings>): void {
     await first.settle(settlement());
     await reserve(small);
     await reserve({ user: "bob" });
+  });
+
+  test("a quota of users that is set in the middle of a month counts what they have used", async () => {
+    const { bench, reserve } = await limited({});
+    const change = async (limits: LimitChanges) => {
+      await (await bench.keys()).update("app", { limits });
+    };
+    const running = await reserve({ user: "ann" });
+    await change({ userTokensPerMonth: 150 });
+    // 100 are reserved already.
+    expect((await refusal(reserve({ user: "ann" }))).name).toBe("quota");
+    await running.settle(settlement({ promptTokens: 10, completionTokens: 50 }));
+    expect((await refusal(reserve({ user: "ann" }))).name).toBe("quota");
+    const small = { user: "ann", promptTokens: 10, completionTokensMax: 80 };
+    const second = await reserve(small);
+    await change({ userTokensPerMonth: null });
+    await second.settle(settlement({ promptTokens: 10, completionTokens: 0 }));
+    await change({ userTokensPerMonth: 150 });
+    // 70 are used, and nothing is reserved any more.
+    await reserve({ user: "ann", promptTokens: 10, completionTokensMax: 70 });
+    expect((await refusal(reserve({ user: "ann", promptTokens: 1 }))).name).toBe("quota");
+  });
+
+  test("a limit per minute that is set while a request runs gives nothing of it back", async () => {
+    const { bench, reserve } = await limited({});
+    const running = await reserve();
+    await (await bench.keys()).update("app", { limits: { tokensPerMinute: 100 } });
+    await reserve();
+    await running.settle(settlement({ promptTokens: 1, completionTokens: 0 }));
+    expect((await refusal(reserve({ promptTokens: 50, completionTokensMax: 0 }))).name).toBe(
+      "rateLimit",
+    );
   });
 
   test("a request that is refused by one limit takes nothing from the others", async () => {
