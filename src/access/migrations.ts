@@ -4,7 +4,6 @@
  */
 import { type Kysely, sql } from "kysely";
 import type { Dialect } from "./dialects.ts";
-import { limitColumns } from "./key-limits.ts";
 import type { Tables } from "./tables.ts";
 
 export type Migration = (db: Kysely<Tables>, dialect: Dialect) => Promise<void>;
@@ -17,6 +16,18 @@ async function firstTables(db: Kysely<Tables>, dialect: Dialect): Promise<void> 
   await createCounters(db, dialect);
   await createRequests(db, dialect);
 }
+
+/** As they were then: a limit that is added later gets a step of its own. */
+const firstLimits = [
+  "requests_per_minute",
+  "tokens_per_minute",
+  "tokens_per_month",
+  "max_parallel",
+  "user_requests_per_minute",
+  "user_tokens_per_minute",
+  "user_tokens_per_month",
+  "user_max_parallel",
+] as const;
 
 async function createKeys(db: Kysely<Tables>, { integerType }: Dialect): Promise<void> {
   let table = db.schema
@@ -31,7 +42,7 @@ async function createKeys(db: Kysely<Tables>, { integerType }: Dialect): Promise
     .addColumn("revoked_ms", integerType)
     .addColumn("rotated_ms", integerType)
     .addColumn("last_used_ms", integerType);
-  for (const column of Object.values(limitColumns)) table = table.addColumn(column, integerType);
+  for (const column of firstLimits) table = table.addColumn(column, integerType);
   await table.execute();
   await db.schema
     .createIndex("keys_name_in_use")

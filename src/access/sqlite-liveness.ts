@@ -7,6 +7,7 @@ import { existsSync, mkdirSync, readdirSync, realpathSync, rmSync, statSync } fr
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { Liveness } from "./liveness.ts";
+import { isBusy } from "./sqlite-errors.ts";
 
 /** The folder of lock files of a database file, which must exist. */
 export const serversFolder = (file: string): string => `${realpathSync(file)}.servers`;
@@ -49,7 +50,7 @@ function takeNew(folder: string): { readonly instance: string; readonly lock: Da
       // Somebody who cleaned up may have removed the file before it was locked.
       if (statSync(file, { throwIfNoEntry: false }) !== undefined) return { instance, lock };
     } catch (error) {
-      if (!isLocked(error)) {
+      if (!isBusy(error)) {
         lock.close();
         throw error;
       }
@@ -87,10 +88,7 @@ function probeOf(file: string): DatabaseSync | undefined {
     return probe;
   } catch (error) {
     probe.close();
-    if (isLocked(error)) return undefined;
+    if (isBusy(error)) return undefined;
     throw error;
   }
 }
-
-const isLocked = (error: unknown): boolean =>
-  [5, 6].includes((error as { readonly errcode?: number }).errcode ?? 0);

@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import type { LoadedConfiguration } from "../config/load.ts";
 import { dataSettings } from "./data-settings.ts";
-import type { Handle } from "./models-program.ts";
+import type { Handle } from "./handle.ts";
 import { addSettingOptions } from "./setting-options.ts";
 
 /** Every action resolves with the exit code. */

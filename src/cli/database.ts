@@ -7,7 +7,7 @@ import type { LoadedConfiguration } from "../config/load.ts";
 import { megabytes } from "../models/progress.ts";
 import { databaseOf, isoText, wrongValue } from "./data-settings.ts";
 import { print } from "./print.ts";
-import { printable, printableJson } from "./text-columns.ts";
+import { labelledLines, printableJson } from "./text-columns.ts";
 
 /** Writes a copy and prints its path. */
 export async function backUp(loaded: LoadedConfiguration, file: string): Promise<number> {
@@ -71,16 +71,13 @@ function factsJson(facts: DatabaseFacts): object {
 function factLines(facts: DatabaseFacts): readonly string[] {
   const { bytes, served, oldestMs, newestMs } = facts;
   const size = bytes === undefined ? "" : `, ${megabytes(bytes)}`;
-  const lines: readonly (readonly [label: string, value: string | undefined])[] = [
-    ["database", printable(facts.shown)],
+  return labelledLines([
+    ["database", facts.shown],
     ["kind", `${facts.kind === "sqlite" ? "SQLite" : "Postgres"}, version ${facts.version}${size}`],
     ["server", served === undefined ? undefined : served ? "runs on it" : "none runs on it"],
     ["keys", `${facts.keys} active, ${facts.endedKeys} expired or revoked`],
     ["requests", `${facts.requests} ended, ${facts.openRequests} running`],
     ["from", oldestMs === undefined ? undefined : isoText(oldestMs)],
     ["until", newestMs === undefined ? undefined : isoText(newestMs)],
-  ];
-  return lines.flatMap(([label, value]) =>
-    value === undefined ? [] : [`${label.padEnd(8)}  ${value}\n`],
-  );
+  ]);
 }

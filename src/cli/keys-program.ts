@@ -3,8 +3,8 @@ import type { Command } from "commander";
 import { type LimitName, limitNames } from "../access/key-limits.ts";
 import type { LoadedConfiguration } from "../config/load.ts";
 import { dataSettings } from "./data-settings.ts";
+import type { Handle } from "./handle.ts";
 import { type KeyWords, limitOption } from "./keys-options.ts";
-import type { Handle } from "./models-program.ts";
 import { addSettingOptions } from "./setting-options.ts";
 
 interface Json {

@@ -1,15 +1,16 @@
 /** `completionist models info`: what a model file says, what it will take, what can be promised. */
 import type { LoadedConfiguration } from "../config/load.ts";
 import type { Configuration } from "../config/settings.ts";
+import { defaultContextLength, defaultSlots } from "../llama/engine-size.ts";
 import type { GgufHeader } from "../llama/gguf-header.ts";
 import { estimateMemory, type MemoryEstimate } from "../llama/memory-estimate.ts";
-import { defaultContextLength } from "../llama/served-context.ts";
 import { defaultModel } from "../models/default-model.ts";
 import { splitEntry } from "../models/model-choices.ts";
 import { type ModelFileFacts, readModelFacts, type SpecialToken } from "../models/model-facts.ts";
 import { megabytes } from "../models/progress.ts";
 import { modelFolder } from "../models/served-model.ts";
 import { locateModel } from "../models/stored-models.ts";
+import { labelledLines } from "./text-columns.ts";
 
 export async function modelInfo(
   { configuration }: LoadedConfiguration,
@@ -30,8 +31,6 @@ function firstFile({ model: [first] }: Configuration): string | undefined {
 }
 
 /** Of a server that has memory enough. */
-const slotsDefault = 8;
-
 interface Memory {
   readonly estimate: MemoryEstimate;
   readonly contextLength: number;
@@ -41,7 +40,7 @@ interface Memory {
 function memoryOf(
   header: GgufHeader,
   { trainedContext }: ModelFileFacts,
-  { context, slots = slotsDefault, numerics, kvType }: Configuration,
+  { context, slots = defaultSlots, numerics, kvType }: Configuration,
 ): Memory {
   const fallback = Math.min(defaultContextLength, trainedContext ?? defaultContextLength);
   const contextLength = context ?? fallback;
@@ -50,7 +49,7 @@ function memoryOf(
 }
 
 function infoText(facts: ModelFileFacts, memory: Memory, { numerics }: Configuration): string {
-  const lines: readonly (readonly [label: string, value: string | undefined])[] = [
+  return labelledLines([
     ["file", facts.paths[0]],
     ["", facts.paths.length > 1 ? `and ${facts.paths.length - 1} more parts` : undefined],
     ["name", facts.name],
@@ -70,12 +69,7 @@ function infoText(facts: ModelFileFacts, memory: Memory, { numerics }: Configura
     ["attention", attentionText(facts)],
     ["memory", memoryText(memory)],
     ["numerics", promiseText(facts, numerics)],
-  ];
-  const width = Math.max(...lines.map(([label]) => label.length));
-  return lines
-    .filter(([, value]) => value !== undefined)
-    .map(([label, value]) => `${label.padEnd(width)}  ${value}\n`)
-    .join("");
+  ]).join("");
 }
 
 function count(parameters: number): string {

@@ -9,6 +9,7 @@ import {
 } from "../models/optimize-report.ts";
 import { megabytes } from "../models/progress.ts";
 import { shellWord } from "./shell-word.ts";
+import { type Alignment, columnLines } from "./text-columns.ts";
 
 /** The head's two lines. */
 const columns = [
@@ -35,7 +36,7 @@ export function optimizeText(report: OptimizeReport, given: string | undefined):
   const lines = [
     `${basename(report.path)} (${original.type}), ${conditionsOf(report)}`,
     "",
-    ...align(rows),
+    ...columnLines(rows, alignments),
     "",
     "read: a prompt; write: one stream; score: all logprobs of a text. speed: the three together, as a",
     `multiple of the original's. logprob: of the ${report.scoredTokens} tokens of a text; difference: of each of them`,
@@ -75,19 +76,9 @@ function speedText(tokensPerSecond: number): string {
 }
 
 /** The first column to the left, all others to the right. */
-function align(rows: readonly (readonly string[])[]): string[] {
-  const widths = columns.map((_, index) =>
-    Math.max(...rows.map((cells) => cells[index]?.length ?? 0)),
-  );
-  return rows.map((cells) =>
-    cells
-      .map((cell, index) =>
-        index === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[index] ?? 0),
-      )
-      .join("  ")
-      .trimEnd(),
-  );
-}
+const alignments: readonly Alignment[] = columns.map((_, index) =>
+  index === 0 ? "left" : "right",
+);
 
 function requantisedNote({ type }: MeasuredType): readonly string[] {
   return [

@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import type { LoadedConfiguration } from "../config/load.ts";
 import type { SettingName } from "../config/settings.ts";
+import type { Handle } from "./handle.ts";
 import type { OptimizeFlags } from "./models-optimize.ts";
 import { addSettingOptions } from "./setting-options.ts";
 
@@ -13,11 +14,6 @@ export interface ModelsActions {
   remove(loaded: LoadedConfiguration, name: string): Promise<number>;
   optimize(loaded: LoadedConfiguration, flags: OptimizeFlags): Promise<number>;
 }
-
-/** Makes a handler for commander of an action that gets the command with what was said. */
-export type Handle = (
-  action: (loaded: LoadedConfiguration, command: Command) => Promise<number>,
-) => (...parameters: unknown[]) => Promise<void>;
 
 const folderSettings: readonly SettingName[] = ["cache"];
 const infoSettings: readonly SettingName[] = [...folderSettings, "numerics", "context", "slots"];

@@ -28,6 +28,14 @@ export function columnLines(
   return shown.map((cells) => columnLine(cells, widths, alignments));
 }
 
+/** Labels in front of values; lines without a value are left out. With their ends. */
+export function labelledLines(
+  lines: readonly (readonly [label: string, value: string | undefined])[],
+): readonly string[] {
+  const shown = lines.filter((line): line is [string, string] => line[1] !== undefined);
+  return columnLines(shown, ["left", "left"]).map((line) => `${line}\n`);
+}
+
 /** One line of cells in columns of a given width; a wider cell pushes the others along. */
 export function columnLine(
   cells: readonly string[],

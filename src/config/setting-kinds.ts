@@ -72,6 +72,12 @@ export interface NumberDescription<Value> extends Description<Value> {
   readonly max: number;
 }
 
+/** The default of a number that may be left undefined. */
+const numberDefault = <Value extends number | undefined>(description: Description<Value>) =>
+  defaultOf<number | Exclude<Value, number>>(
+    description as Description<number | Exclude<Value, number>>,
+  );
+
 /** A whole number. */
 export function integerSetting<Value extends number | undefined>(
   description: NumberDescription<Value>,
@@ -82,9 +88,7 @@ export function integerSetting<Value extends number | undefined>(
     help: description.help,
     schema: z.int().min(description.min).max(description.max),
     expected: `a whole number from ${description.min} to ${description.max}`,
-    ...defaultOf<number | Exclude<Value, number>>(
-      description as Description<number | Exclude<Value, number>>,
-    ),
+    ...numberDefault(description),
     fromText: (text) => (/^[+-]?\d+$/.test(text.trim()) ? Number(text) : text),
   } as Setting<number | Exclude<Value, number>>;
 }
@@ -98,9 +102,7 @@ export function secondsSetting<Value extends number | undefined>(
     help: description.help,
     schema: z.number().min(description.min).max(description.max),
     expected: `a number of seconds from ${description.min} to ${description.max}`,
-    ...defaultOf<number | Exclude<Value, number>>(
-      description as Description<number | Exclude<Value, number>>,
-    ),
+    ...numberDefault(description),
     fromText: (text) => (/^\d+(\.\d+)?$/.test(text.trim()) ? Number(text) : text),
   } as Setting<number | Exclude<Value, number>>;
 }
@@ -213,9 +215,7 @@ export function sizeSetting<Value extends number | undefined>(
       z.int().min(description.min).max(description.max),
     ) as z.ZodType<number>,
     expected: `a size such as 16MB, from ${description.min} to ${description.max} bytes`,
-    ...defaultOf<number | Exclude<Value, number>>(
-      description as Description<number | Exclude<Value, number>>,
-    ),
+    ...numberDefault(description),
     fromText: bytesOf,
   } as Setting<number | Exclude<Value, number>>;
 }

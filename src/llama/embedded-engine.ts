@@ -2,7 +2,6 @@
  * The embedded engine as the server sees it: an engine process that is started again when it dies.
  * Requests that come while it starts wait for it; after repeated failures they are refused.
  */
-import { statSync } from "node:fs";
 import type {
   Engine,
   EngineDescription,
@@ -64,13 +63,14 @@ export async function startEmbeddedEngine(
   signal?.throwIfAborted();
   // Once: an engine that is started again has the size that the first one had.
   const options: SizedOptions = { ...wanted, ...chooseSize(wanted) };
-  const child = startChild(options, limitsOf(options));
+  const limits = limitsOf(options);
+  const child = startChild(options, limits);
   const stop = () => child.stop();
   signal?.addEventListener("abort", stop, { once: true });
   try {
     const starting = Promise.all([child.loaded(), ModelIdentity.of(options.modelPath)]);
     const [model, identity] = await starting;
-    return new EmbeddedEngine(options, { child, model, identity });
+    return new EmbeddedEngine(options, { child, limits, model, identity });
   } catch (error) {
     child.stop();
     throw error;
@@ -81,6 +81,7 @@ export async function startEmbeddedEngine(
 
 interface StartedEngine {
   readonly child: EngineChild;
+  readonly limits: WatchdogLimits;
   readonly model: LoadedModel;
   readonly identity: ModelIdentity;
 }
@@ -91,9 +92,8 @@ export class EmbeddedEngine implements Engine {
   /** Of the processes that have ended. */
   #endedCounts = zeroCounts;
 
-  constructor(options: SizedOptions, { child, model, identity }: StartedEngine) {
+  constructor(options: SizedOptions, { child, limits, model, identity }: StartedEngine) {
     this.#description = describe(options, model, identity.hash);
-    const limits = limitsOf(options);
     this.#keeper = new EngineKeeper<EngineChild>(
       {
         start: () => startChild(options, limits),
@@ -184,8 +184,7 @@ function limitsOf({ modelPath, watchdogSeconds }: EmbeddedEngineOptions): Watchd
 
 function modelBytes(modelPath: string): number {
   try {
-    const { paths } = readGgufHeader(modelPath);
-    return paths.reduce((sum, path) => sum + statSync(path).size, 0);
+    return readGgufHeader(modelPath).neededBytes;
   } catch {
     return 0;
   }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { loadWithoutCopies, mappingsOf } from "./file-pages.ts";
+import { loadReleasingPages, mappingsOf } from "./file-pages.ts";
 
 const maps = [
   "55d0c0000000-55d0c0021000 rw-p 00000000 00:00 0          [heap]",
@@ -18,9 +18,9 @@ test("the places of a file are found by its whole path", () => {
 });
 
 test("what loading gives comes back, and what it throws", () => {
-  expect(loadWithoutCopies([import.meta.filename], () => "loaded")).toBe("loaded");
+  expect(loadReleasingPages([import.meta.filename], () => "loaded")).toBe("loaded");
   const fails = () => {
     throw new Error("refused");
   };
-  expect(() => loadWithoutCopies([], fails)).toThrow("refused");
+  expect(() => loadReleasingPages([], fails)).toThrow("refused");
 });

@@ -24,7 +24,7 @@ export function anonymousBytes(): number | undefined {
  * Loads by calling `load`; when that copied most of the files' bytes, gives back the pages that
  * they are mapped to. What is read again after all comes back from the system's cache.
  */
-export function loadWithoutCopies<Loaded>(paths: readonly string[], load: () => Loaded): Loaded {
+export function loadReleasingPages<Loaded>(paths: readonly string[], load: () => Loaded): Loaded {
   const beforeBytes = anonymousBytes();
   const loaded = load();
   const afterBytes = anonymousBytes();

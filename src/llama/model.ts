@@ -1,7 +1,7 @@
 /** A model in memory: loading it, freeing it, and what it says about itself. */
 import koffi from "koffi";
 import type { LlamaFunctions } from "./bindings.ts";
-import { loadWithoutCopies } from "./file-pages.ts";
+import { loadReleasingPages } from "./file-pages.ts";
 import { readGgufHeader } from "./gguf-header.ts";
 import type { Pointer } from "./layouts.ts";
 import type { LlamaLibrary } from "./library.ts";
@@ -72,7 +72,7 @@ export class Model {
     params.vocab_only = options.vocabularyOnly ?? false;
     const noDevices = new BigUint64Array(new ArrayBuffer(8));
     if (gpuLayers === 0) params.devices = koffi.address(noDevices);
-    const pointer = loadWithoutCopies(paths, () =>
+    const pointer = loadReleasingPages(paths, () =>
       functions.llama_model_load_from_file(paths[0] ?? path, params),
     );
     if (pointer === null) {

@@ -31,8 +31,6 @@ export interface ServedContext {
 /** Longer texts are split into tokens beside the steps of the model, not between them. */
 const quickTextUnits = 8192;
 
-export { defaultContextLength };
-
 export interface ContextOptions extends LoadOptions {
   /** To begin with. */
   readonly threads: number;

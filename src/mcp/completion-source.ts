@@ -20,19 +20,3 @@ export interface CompletionSource {
   readonly isRemote: boolean;
   close(): Promise<void>;
 }
-
-/** Rejects with the signal's reason as soon as it comes; the work may go on for others. */
-export async function unlessAborted<Result>(
-  work: Promise<Result>,
-  signal: AbortSignal,
-): Promise<Result> {
-  signal.throwIfAborted();
-  const { promise, reject } = Promise.withResolvers<never>();
-  const leave = () => reject(signal.reason);
-  signal.addEventListener("abort", leave, { once: true });
-  try {
-    return await Promise.race([work, promise]);
-  } finally {
-    signal.removeEventListener("abort", leave);
-  }
-}

@@ -6,16 +6,17 @@ import type { CompletionRequest } from "../contract/completion-request.ts";
 import { ApiError } from "../contract/errors.ts";
 import { limitsProfiles } from "../contract/limits.ts";
 import { parseCompletionRequest, readModelName } from "../contract/parse-request.ts";
-import { describeLimits } from "../contract/side-schemas.ts";
 import { writeResponse } from "../contract/write-json.ts";
+import { unlessAborted } from "../engine/unless-aborted.ts";
 import { openAccount } from "../http/completion-account.ts";
 import { foldParts } from "../http/fold-parts.ts";
 import { newCompletionId } from "../http/identifiers.ts";
+import { listModels } from "../http/models-route.ts";
 import { permittedModels } from "../http/permitted-models.ts";
 import type { ServerLog } from "../http/server-options.ts";
 import type { ModelCatalog } from "../models/catalog.ts";
 import { useModel } from "../models/model-lease.ts";
-import { type Call, type CompletionSource, unlessAborted } from "./completion-source.ts";
+import type { Call, CompletionSource } from "./completion-source.ts";
 import type { JsonObject } from "./json.ts";
 
 export interface LocalModels {
@@ -114,15 +115,6 @@ async function* reported(
 }
 
 function list({ catalog }: LocalModels, principal: Principal): JsonObject {
-  const data = permittedModels(catalog, principal)
-    .list()
-    .map(({ id, model }) => ({
-      id,
-      object: "model",
-      created: model.created,
-      owned_by: "completionist",
-      max_model_len: model.contextLength,
-      limits: describeLimits(limits),
-    }));
-  return { object: "list", data };
+  const seen = { catalog: permittedModels(catalog, principal), options: { limits } };
+  return { ...listModels(seen) };
 }
