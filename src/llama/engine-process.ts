@@ -6,26 +6,20 @@
 import { ApiError } from "../contract/errors.ts";
 import { TableVocabulary } from "../engine/vocabulary-table.ts";
 import type { EngineStats } from "../observe/engine-stats.ts";
-import type { Backend } from "../scheduler/backend.ts";
-import { GovernedBackend, type ThreadedBackend } from "../scheduler/governed-backend.ts";
-import { Scheduler, widthMaxOf } from "../scheduler/scheduler.ts";
-import { ThreadGovernor } from "../scheduler/thread-governor.ts";
-import { WidthPlanner } from "../scheduler/width-planner.ts";
+import { Scheduler } from "../scheduler/scheduler.ts";
 import { dieWithParent } from "./die-with-parent.ts";
-import { FreeCores, usableCores } from "./free-cores.ts";
-import type { FromEngine, JobEvent, ToEngine } from "./messages.ts";
+import type { FromEngine, JobEvent, LoadOptions, ToEngine } from "./messages.ts";
 import { openContext, type ServedContext } from "./served-context.ts";
 import { StatsReporter } from "./stats-reporter.ts";
-import { measureWidthsOnce } from "./width-cache.ts";
+import { planSteps, type StepPlan, threadsAtStart } from "./step-plan.ts";
 
 let served: ServedContext | undefined;
 let scheduler: Scheduler | undefined;
 let reporter: StatsReporter | undefined;
-/** Undefined: the number of threads was said. */
-let governor: ThreadGovernor | undefined;
-let fixedThreads = 1;
+let plan: StepPlan | undefined;
 let stepping = false;
 let outgoing: JobEvent[] = [];
+const nowMs = () => performance.now();
 
 dieWithParent(Number(process.argv[2]));
 // A process without a channel has no one to work for. An exit would wait for texts that are split
@@ -44,38 +38,34 @@ function receive(message: ToEngine): void {
 }
 
 function load(message: Extract<ToEngine, { kind: "load" }>): void {
-  const cores = usableCores();
-  governor = message.options.threads === undefined ? new ThreadGovernor({ cores }) : undefined;
-  fixedThreads = message.options.threads ?? 1;
-  const threads = governor?.threads ?? fixedThreads;
   try {
-    served = openContext({ ...message.options, threads });
+    served = openContext({ ...message.options, threads: threadsAtStart(message.options) });
   } catch (error) {
     const text = error instanceof Error ? error.message : String(error);
     send({ kind: "loadFailed", message: text }, () => process.exit(1));
     return;
   }
-  const nowMs = () => performance.now();
-  const { backend, padRows } = served;
-  const widthMax = widthMaxOf(backend, padRows);
-  const planner = new WidthPlanner(widthMax);
-  const probeMs = nowMs();
-  const { libraryVersion } = served;
-  measureWidthsOnce(message.options, {
-    ...{ backend, planner, padRows, widthMax, nowMs },
-    ...{ libraryVersion, threads },
-  });
-  const probedMs = Math.max(nowMs() - probeMs, planner.costMs(widthMax) ?? 0);
-  scheduler = new Scheduler({
-    backend: governed(backend, nowMs),
-    planner,
-    vocabulary: new TableVocabulary(served.vocabulary),
-    padRows,
-    rules: served.rules,
-    reuseGenerated: served.reuseGenerated,
-    bytesPerToken: served.bytesPerToken,
-    idleBytesMax: message.options.prefixCacheBytesMax,
-    queuedJobsMax: message.options.queuedJobsMax,
+  plan = planSteps(message.options, served, nowMs);
+  scheduler = newScheduler(served, plan, message.options);
+  const { contextLength, sequences: slots } = served.backend;
+  const { vocabulary, libraryVersion } = served;
+  const { probedMs } = plan;
+  send({ kind: "loaded", model: { contextLength, slots, libraryVersion, probedMs, vocabulary } });
+  reporter = newReporter(scheduler, { slots, capacityTokens: slots * contextLength });
+  reporter.stepped(true);
+}
+
+function newScheduler(from: ServedContext, { backend, partition }: StepPlan, options: LoadOptions) {
+  return new Scheduler({
+    backend,
+    partition,
+    vocabulary: new TableVocabulary(from.vocabulary),
+    padRows: from.padRows,
+    rules: from.rules,
+    reuseGenerated: from.reuseGenerated,
+    bytesPerToken: from.bytesPerToken,
+    idleBytesMax: options.prefixCacheBytesMax,
+    queuedJobsMax: options.queuedJobsMax,
     nowMs,
     onEvent: (id, event) => outgoing.push({ id, event }),
     onEnded: (id) => outgoing.push({ id, ended: true }),
@@ -84,17 +74,6 @@ function load(message: Extract<ToEngine, { kind: "load" }>): void {
       outgoing.push({ id, refused: "server", retry: { shouldRetry: false } });
     },
   });
-  const { contextLength, sequences: slots } = served.backend;
-  const { vocabulary } = served;
-  send({ kind: "loaded", model: { contextLength, slots, libraryVersion, probedMs, vocabulary } });
-  reporter = newReporter(scheduler, { slots, capacityTokens: slots * contextLength });
-  reporter.stepped(true);
-}
-
-function governed(backend: ThreadedBackend, nowMs: () => number): Backend {
-  if (governor === undefined) return backend;
-  const free = new FreeCores();
-  return new GovernedBackend({ backend, governor, nowMs, freeCores: () => free.get(nowMs()) });
 }
 
 async function tokenize(message: Extract<ToEngine, { kind: "tokenize" }>): Promise<void> {
@@ -143,7 +122,7 @@ function newReporter(working: Scheduler, size: EngineSize): StatsReporter {
   return new StatsReporter({
     read: () => readStats(working, size),
     send: (stats) => send({ kind: "stats", stats }),
-    nowMs: () => performance.now(),
+    nowMs,
   });
 }
 
@@ -158,7 +137,7 @@ function readStats(working: Scheduler, size: EngineSize): EngineStats {
     busySlots,
     heldTokens: heldTokens.all,
     idleTokens: heldTokens.idle,
-    threads: governor?.threads ?? fixedThreads,
+    threads: plan?.threads() ?? 1,
     residentBytes: process.memoryUsage.rss(),
     counts: { readTokens, cachedTokens, generatedTokens, cpuSeconds: (user + system) / 1e6 },
   };

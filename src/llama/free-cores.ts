@@ -10,7 +10,9 @@ export interface CpuReading {
 }
 
 /** The kernel counts in hundredths of a second, so less would be too coarse. */
-const windowMs = 500;
+const windowMs = 300;
+/** A longer window tells what was, while this process had nothing to do, not what is. */
+const windowMsMax = 900;
 const ticksPerSecond = 100;
 
 export class FreeCores {
@@ -26,15 +28,16 @@ export class FreeCores {
     this.#read = read;
   }
 
-  /** Of the last half second or so; undefined: not known. May be a fraction. */
+  /** Of the last third of a second or so; undefined: not known. May be a fraction. */
   get(nowMs: number): number | undefined {
-    if (this.#startMs !== undefined && nowMs - this.#startMs < windowMs) return this.#free;
+    const elapsedMs = nowMs - (this.#startMs ?? Number.NEGATIVE_INFINITY);
+    if (elapsedMs < windowMs) return this.#free;
     const reading = this.#read();
     const { busySeconds = 0, ownSeconds = 0 } = this.#start ?? {};
-    if (reading !== undefined && this.#startMs !== undefined) {
+    this.#free = undefined;
+    if (reading !== undefined && elapsedMs <= windowMsMax) {
       const busy = reading.busySeconds - busySeconds - (reading.ownSeconds - ownSeconds);
-      const seconds = (nowMs - this.#startMs) / 1000;
-      this.#free = this.#cores - Math.max(0, busy / seconds);
+      this.#free = this.#cores - Math.max(0, busy / (elapsedMs / 1000));
     }
     this.#start = reading;
     this.#startMs = reading === undefined ? Number.POSITIVE_INFINITY : nowMs;

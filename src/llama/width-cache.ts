@@ -16,7 +16,11 @@ import {
 import { cpus } from "node:os";
 import { join, resolve } from "node:path";
 import { z } from "zod";
-import { measureWidths, type WidthMeasureOptions } from "../scheduler/width-measure.ts";
+import {
+  type MeasuredCall,
+  measureWidths,
+  type WidthMeasureOptions,
+} from "../scheduler/width-measure.ts";
 import type { LoadOptions } from "./messages.ts";
 
 const recordSchema = z.object({
@@ -36,14 +40,18 @@ export interface WidthKey
 type Measuring = WidthMeasureOptions & Pick<WidthKey, "libraryVersion" | "threads">;
 
 /** Fills the planner from the file and from measurements, and writes the file anew. */
-export function measureWidthsOnce(options: LoadOptions, measuring: Measuring): void {
+export function measureWidthsOnce(
+  options: LoadOptions,
+  measuring: Measuring,
+): readonly MeasuredCall[] {
   const path = widthFile(options.cacheFolder, { ...options, ...measuring });
   const known = path === undefined ? undefined : readWidths(path);
   for (const [width, costMs] of known?.costsMs ?? []) measuring.planner.record(width, costMs);
   const runs = known?.runs ?? 0;
-  measureWidths({ ...measuring, earlierRuns: runs });
+  const calls = measureWidths({ ...measuring, earlierRuns: runs });
   const costsMs = measuring.planner.measured().map(([width, ms]): [number, number] => [width, ms]);
   if (path !== undefined) writeWidths(path, { runs: runs + 1, costsMs });
+  return calls;
 }
 
 /** Undefined without a cache folder: none is made for this alone. */

@@ -22,6 +22,13 @@ describe("a chunk", () => {
     );
   });
 
+  test("is one of several of about the same size", () => {
+    expect(chunkRows(128, 110)).toBe(64);
+    expect(chunkRows(64, 110)).toBe(64);
+    expect(chunkRows(900, 110)).toBe(110);
+    expect(chunkRows(300, 256)).toBe(160);
+  });
+
   test("of a prompt of one token is that token", () => {
     expect(chunkRows(1, 32)).toBe(1);
   });

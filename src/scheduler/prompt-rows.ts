@@ -11,14 +11,24 @@ export const lonePromptMsMax = 250;
 /** Logits of this many rows are kept at once while a prompt is scored. */
 export const scoredRowsMax = 128;
 const rowsMin = 16;
+const tileRows = 16;
 /** Weight of the newest measurement in the running mean. */
 const smoothing = 0.3;
 
-/** Rows to read next out of `remaining`, about `wanted` of them, leaving no lone row. */
+/**
+ * Rows to read next out of `remaining`, at most about `wanted` of them, leaving no lone row. Parts
+ * of equal size: a small rest would cost nearly as much as a whole part.
+ */
 export function chunkRows(remaining: number, wanted: number): number {
-  const rows = Math.min(remaining, wanted);
+  const even = Math.ceil(remaining / Math.ceil(remaining / wanted));
+  const rows = remaining <= wanted ? remaining : Math.min(wanted, roundUp(even));
   if (remaining - rows !== 1) return rows;
   return rows > 2 ? rows - 1 : rows + 1;
+}
+
+/** Kernels compute rows by the tile, a part of one like a whole. */
+function roundUp(rows: number): number {
+  return Math.ceil(rows / tileRows) * tileRows;
 }
 
 /** A row that is scored costs more: its logits are computed and summed. */

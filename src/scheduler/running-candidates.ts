@@ -6,7 +6,7 @@ import { padding } from "./padding.ts";
 import type { SequenceCache } from "./sequence-cache.ts";
 import type { Slot } from "./slot.ts";
 import type { Task } from "./task.ts";
-import type { WidthPlanner } from "./width-planner.ts";
+import type { Partition } from "./width-planner.ts";
 
 export interface RunningCandidate {
   readonly task: Task;
@@ -19,7 +19,7 @@ export interface RunningCandidate {
 export interface RunningCandidatesOptions {
   readonly cache: SequenceCache;
   /** In how many calls a step is done. */
-  readonly planner: WidthPlanner;
+  readonly partition: Partition;
   /** Tokens one sequence holds. */
   readonly contextLength: number;
   readonly padRows: boolean;
@@ -67,7 +67,7 @@ export class RunningCandidates {
   advance(): void {
     // By slot, so that rows of neighbouring sequences stand together in a call.
     const running = this.all().sort((left, right) => left.slot.id - right.slot.id);
-    for (const width of this.#options.planner.partition(running.length)) {
+    for (const width of this.#options.partition(running.length)) {
       this.#advanceBatch(running.splice(0, width));
     }
   }

@@ -24,7 +24,7 @@ import {
   waitingCandidates,
 } from "./task.ts";
 import { Throughput } from "./throughput.ts";
-import { WidthPlanner } from "./width-planner.ts";
+import { type Partition, WidthPlanner } from "./width-planner.ts";
 
 /** Jobs waiting for a slot, where options say no other number. One request may bring 2,048 prompts. */
 export const queuedJobsMax = 8192;
@@ -45,8 +45,8 @@ export interface SchedulerOptions {
   readonly onFailed: (id: number, reason: string) => void;
   /** Milliseconds, monotonic. */
   readonly nowMs: () => number;
-  /** Without it all candidates are stepped together. */
-  readonly planner?: WidthPlanner;
+  /** Widths of the calls that step so many sequences; by default all are stepped together. */
+  readonly partition?: Partition;
   /** Jobs that may wait for a slot; a further one is refused. */
   readonly queuedJobsMax?: number | undefined;
 }
@@ -54,6 +54,11 @@ export interface SchedulerOptions {
 /** Sequences one call can step. */
 export function widthMaxOf({ rowsMax, sequences }: Backend, padRows: boolean): number {
   return Math.max(1, Math.min(sequences, Math.floor(rowsMax / (padRows ? 2 : 1))));
+}
+
+function unmeasured(widthMax: number): Partition {
+  const planner = new WidthPlanner(widthMax);
+  return (count) => planner.partition(count);
 }
 
 /** Counts since the start. */
@@ -86,7 +91,7 @@ export class Scheduler {
     this.#throughput = new Throughput(nowMs);
     this.#running = new RunningCandidates({
       cache: this.#cache,
-      planner: options.planner ?? new WidthPlanner(widthMaxOf(backend, padRows)),
+      partition: options.partition ?? unmeasured(widthMaxOf(backend, padRows)),
       contextLength: backend.contextLength,
       padRows,
       emit: (task, event) => this.#emit(task, event),

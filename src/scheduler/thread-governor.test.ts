@@ -54,6 +54,33 @@ describe("on two cores", () => {
     expect(Math.min(...shares)).toBeGreaterThan(0.93);
   });
 
+  test("a neighbour that is seen to leave is forgotten within a second", () => {
+    const machine = new SimulatedCores({ cores: 2 });
+    const governor = new ThreadGovernor({ cores: 2 });
+    machine.run(governor, decode, 5_000);
+    for (let round = 0; round < 8; round++) {
+      machine.busy = 1;
+      machine.run(governor, decode, 20_000);
+      machine.busy = 0;
+      machine.run(governor, decode, 10_000);
+    }
+    machine.busy = 2;
+    machine.run(governor, decode, 20_000);
+    machine.busy = 0;
+    machine.run(governor, decode, 1_000);
+    expect(governor.threads).toBe(2);
+  });
+
+  test("a call that was slow although nobody took a core counts as a failed attempt", () => {
+    const machine = new SimulatedCores({ cores: 2 });
+    const governor = new ThreadGovernor({ cores: 2 });
+    machine.run(governor, decode, 5_000);
+    governor.choose(decode, machine.nowMs, 2);
+    governor.record(decode, 2, 400, machine.nowMs);
+    machine.run(governor, decode, 1_000);
+    expect(governor.threads).toBe(1);
+  });
+
   test("generating and reading a prompt have thread numbers of their own", () => {
     // As measured on some models: the second thread makes a single row slower.
     const speedUp = (threads: number, { rows }: Work) =>

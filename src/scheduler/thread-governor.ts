@@ -20,6 +20,8 @@ const badFactor = 2;
 const badSlackMs = 3;
 /** After a loss, so many times as much has to be worked before the next attempt: one per cent. */
 const workPerLoss = 100;
+/** When a core has become free that was not, by what the kernel counts: less is enough. */
+const workPerLossWhenFree = 10;
 const backoffMsMin = 1_000;
 const backoffMsMax = 120_000;
 /** Good calls with one thread more that raise the ceiling. */
@@ -50,10 +52,12 @@ export class ThreadGovernor {
   #raisedAtMs = Number.NEGATIVE_INFINITY;
   #fellAtMs = Number.NEGATIVE_INFINITY;
   #workedMs = 0;
-  /** No attempt before so much has been worked. */
-  #attemptAtWorkedMs = 0;
+  /** Of the last call that was kept waiting; no attempt before enough work has followed it. */
+  #loss = { ms: 0, atWorkedMs: 0, workPerLoss };
   #lastThreads: number;
   #freeCores: number | undefined;
+  /** Others were seen to use the core that one thread more would need. */
+  #crowded = false;
 
   constructor({ cores, start = cores - 1 }: ThreadGovernorOptions) {
     this.#cores = Math.max(1, cores);
@@ -66,12 +70,18 @@ export class ThreadGovernor {
     return this.#lastThreads;
   }
 
+  /** The most that get a core of their own now. */
+  get ceiling(): number {
+    return this.#ceiling;
+  }
+
   /** `freeCores`: cores that others have left free of late, if known; may be a fraction. */
   choose(work: Work, nowMs: number, freeCores?: number): number {
-    this.#freeCores = freeCores;
     this.#raiseAtMs ??= nowMs + firstAttemptMs;
+    this.#notice(freeCores, nowMs);
     const kind = this.#classOf(work);
-    const mayAttempt = this.#workedMs >= this.#attemptAtWorkedMs;
+    const { ms, atWorkedMs, workPerLoss } = this.#loss;
+    const mayAttempt = this.#workedMs >= atWorkedMs + workPerLoss * ms;
     if (this.#trial === undefined && mayAttempt && this.#canRaise(kind, nowMs)) {
       this.#trial = { threads: this.#ceiling + 1, goodCalls: 0 };
     }
@@ -81,6 +91,11 @@ export class ThreadGovernor {
         ? this.#trial.threads
         : kind.choose(this.#ceiling, nowMs, mayAttempt);
     return this.#lastThreads;
+  }
+
+  /** What a call took that nobody chose: it was measured. */
+  learn(work: Work, threads: number, elapsedMs: number, nowMs: number): void {
+    this.#classOf(work).record(threads, elapsedMs, nowMs);
   }
 
   /** Called after each call with what `choose` said for it. */
@@ -105,16 +120,25 @@ export class ThreadGovernor {
     this.#trial = undefined;
   }
 
+  /** What failed while a core was taken says nothing once it is free again. */
+  #notice(freeCores: number | undefined, nowMs: number): void {
+    this.#freeCores = freeCores;
+    if (freeCores === undefined) return;
+    const wasCrowded = this.#crowded;
+    this.#crowded = this.#ceiling < this.#cores && freeCores < this.#ceiling + 1 - coreSlack;
+    if (this.#crowded || !wasCrowded) return;
+    this.#backoffMs = backoffMsMin;
+    this.#raiseAtMs = Math.min(this.#raiseAtMs ?? nowMs, nowMs);
+    this.#loss = { ...this.#loss, workPerLoss: workPerLossWhenFree };
+  }
+
   #canRaise(kind: WorkClass, nowMs: number): boolean {
     if (this.#ceiling >= this.#cores || nowMs < (this.#raiseAtMs ?? nowMs)) return false;
-    if (this.#freeCores !== undefined && this.#freeCores < this.#ceiling + 1 - coreSlack) {
-      return false;
-    }
-    return kind.usualMs(this.#ceiling) !== undefined;
+    return !this.#crowded && kind.usualMs(this.#ceiling) !== undefined;
   }
 
   #keptWaiting(threads: number, lossMs: number, nowMs: number): void {
-    this.#attemptAtWorkedMs = this.#workedMs + workPerLoss * lossMs;
+    this.#loss = { ms: lossMs, atWorkedMs: this.#workedMs, workPerLoss };
     if (this.#trial?.threads === threads) {
       this.#trial = undefined;
       this.#backOff(nowMs);

@@ -2,7 +2,7 @@
  * Measures what a call costs by the number of its sequences, on empty sequences, when a model has
  * just been loaded. Short of time, few widths are measured and the others interpolated.
  */
-import type { Backend } from "./backend.ts";
+import type { Backend, Row } from "./backend.ts";
 import { padding } from "./padding.ts";
 import type { WidthPlanner } from "./width-planner.ts";
 
@@ -30,29 +30,44 @@ export interface WidthMeasureOptions {
   readonly earlierRuns?: number;
 }
 
-export function measureWidths(options: WidthMeasureOptions): void {
+/** One call of a step; the first of each width, which warms up, is left out. */
+export interface MeasuredCall {
+  readonly width: number;
+  readonly rows: readonly Row[];
+  readonly elapsedMs: number;
+}
+
+/** Records costs in the planner, and gives the calls that they come from. */
+export function measureWidths(options: WidthMeasureOptions): readonly MeasuredCall[] {
   const { widthMax, nowMs, earlierRuns = 0 } = options;
+  const calls: MeasuredCall[] = [];
   const limitMs = earlierRuns === 0 ? measureMsMax : remeasureMsMax;
   const startMs = nowMs();
   const widths = [...new Set(order.map((width) => Math.min(width, widthMax)))];
-  const first = (earlierRuns * widthsEachRun) % widths.length;
-  for (const width of [...widths.slice(first), ...widths.slice(0, first)]) {
+  // One row alone each time: it is the commonest, and quick.
+  const [alone = 1, ...others] = widths;
+  const first = (earlierRuns * widthsEachRun) % Math.max(1, others.length);
+  for (const width of [alone, ...others.slice(first), ...others.slice(0, first)]) {
     for (let repeat = 0; repeat <= repeats; repeat++) {
-      if (nowMs() - startMs > limitMs) return;
-      const elapsedMs = timeCall(width, options);
-      if (repeat > 0) options.planner.record(width, elapsedMs); // the first one warms up
+      if (nowMs() - startMs > limitMs) return calls;
+      const call = timeCall(width, options);
+      if (repeat === 0) continue;
+      options.planner.record(width, call.elapsedMs);
+      calls.push(call);
     }
   }
+  return calls;
 }
 
-function timeCall(width: number, { backend, padRows, nowMs }: WidthMeasureOptions): number {
+function timeCall(width: number, options: WidthMeasureOptions): MeasuredCall {
+  const { backend, padRows, nowMs } = options;
   const rows = Array.from({ length: width }, (_, sequence) => {
     const row = { token: anyToken, position: 0, sequence, logits: true };
     return padRows ? [row, padding(row)] : [row];
-  });
+  }).flat();
   const startMs = nowMs();
-  backend.decode(rows.flat());
+  backend.decode(rows);
   const elapsedMs = nowMs() - startMs;
   for (let sequence = 0; sequence < width; sequence++) backend.trimSequence(sequence, 0);
-  return elapsedMs;
+  return { width, rows, elapsedMs };
 }

@@ -5,6 +5,9 @@
  * the width in use look dear. In split caches the bits are the same either way.
  */
 
+/** Widths of the calls that step so many sequences. */
+export type Partition = (count: number) => readonly number[];
+
 export class WidthPlanner {
   readonly #widthMax: number;
   /** Milliseconds of a call by its width, where measured; index 0 is unused. */
