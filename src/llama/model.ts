@@ -1,7 +1,7 @@
 /** A model in memory: loading it, freeing it, and what it says about itself. */
 import koffi from "koffi";
 import type { LlamaFunctions } from "./bindings.ts";
-import { loadReleasingPages } from "./file-pages.ts";
+import { loadWithoutCopy } from "./file-copy.ts";
 import { readGgufHeader } from "./gguf-header.ts";
 import type { Pointer } from "./layouts.ts";
 import type { LlamaLibrary } from "./library.ts";
@@ -39,6 +39,10 @@ export interface ModelFacts {
   readonly isHybrid: boolean;
 }
 
+/** `enum llama_load_mode` */
+const loadMode = { auto: -1, read: 0 } as const;
+/** Called from the thread that loads; false ends the load. */
+const progressCallback = koffi.proto("bool progress(float share, void *userData)");
 const metadataEntriesMax = 65_536;
 const metadataValueBytes = 64 * 1024;
 
@@ -72,9 +76,13 @@ export class Model {
     params.vocab_only = options.vocabularyOnly ?? false;
     const noDevices = new BigUint64Array(new ArrayBuffer(8));
     if (gpuLayers === 0) params.devices = koffi.address(noDevices);
-    const pointer = loadReleasingPages(paths, () =>
-      functions.llama_model_load_from_file(paths[0] ?? path, params),
-    );
+    const pointer = loadWithoutCopy(paths, ({ mapsFile, goesOn }) => {
+      params.load_mode = mapsFile ? loadMode.auto : loadMode.read;
+      params.progress_callback = koffi.register(goesOn, koffi.pointer(progressCallback));
+      const loaded = functions.llama_model_load_from_file(paths[0] ?? path, params);
+      koffi.unregister(params.progress_callback);
+      return loaded;
+    });
     if (pointer === null) {
       throw new ModelFileError(
         "refused",
