@@ -23,6 +23,19 @@ export interface ChoiceAssemblerOptions {
   readonly vocabulary: Vocabulary;
 }
 
+/** Of the echoed prompt: `scores` are those of its tokens from the second on. */
+export function echoedLogprobs(
+  prompt: PreparedPrompt,
+  scores: readonly Score[],
+  vocabulary: Vocabulary,
+): Logprobs {
+  const logprobs = emptyLogprobs();
+  for (const [index, entry] of layOutPrompt(prompt, vocabulary).entries()) {
+    appendEntry(logprobs, { ...entry, score: scores[index - 1] }, vocabulary);
+  }
+  return logprobs;
+}
+
 export class ChoiceAssembler {
   readonly #options: ChoiceAssemblerOptions;
   /** Code points of the prompt: generated tokens are counted on from here, echoed or not. */
@@ -36,17 +49,9 @@ export class ChoiceAssembler {
     this.#baseOffset = countCodePoints(options.prompt.text);
   }
 
-  /** The echoed prompt; nothing unless echo was asked for. */
-  echo(scores: readonly Score[]): Choice[] {
-    const { request, prompt, vocabulary } = this.#options;
-    if (!request.echo) return [];
-    const logprobs = this.#newLogprobs();
-    if (logprobs !== null) {
-      for (const [index, entry] of layOutPrompt(prompt, vocabulary).entries()) {
-        appendEntry(logprobs, { ...entry, score: scores[index - 1] }, vocabulary);
-      }
-    }
-    return this.#release(this.#part(prompt.text, logprobs, null));
+  /** The echoed prompt with its logprobs, if they were asked for (`echoedLogprobs`). */
+  echo(logprobs: Logprobs | null): Choice[] {
+    return this.#release(this.#part(this.#options.prompt.text, logprobs, null));
   }
 
   text(event: TextReleased): Choice[] {

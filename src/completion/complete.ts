@@ -6,8 +6,9 @@ import type { CompletionRequest } from "../contract/completion-request.ts";
 import type { Choice } from "../contract/responses.ts";
 import type { Caller, Vocabulary } from "../engine/engine.ts";
 import { unlessAborted } from "../engine/unless-aborted.ts";
-import { ChoiceAssembler } from "./choice-assembler.ts";
+import { ChoiceAssembler, echoedLogprobs } from "./choice-assembler.ts";
 import type { CompletionPart, CompletionRun } from "./completion-run.ts";
+import { roomFor } from "./fair-parts.ts";
 import { seedOf } from "./job.ts";
 import { merge } from "./merge.ts";
 import { type CompletionModel, type PromptPlan, planPrompt } from "./prompt-plan.ts";
@@ -59,7 +60,7 @@ async function* run(
   const either = AbortSignal.any([signal, ended.signal]);
   const sources = plans.map((plan, index) => {
     const assemblers = newAssemblers(plan, index * request.n, request, vocabulary);
-    return promptParts(plan, either, assemblers, usage);
+    return promptParts(plan, assemblers, { request, vocabulary, usage, signal: either });
   });
   let admitted = false;
   try {
@@ -67,7 +68,10 @@ async function* run(
       if (part === "admitted") {
         if (!admitted) yield { kind: "admitted" };
         admitted = true;
-      } else yield { kind: "choice", choice: part, usage: usage.usage() };
+        continue;
+      }
+      await roomFor(part);
+      yield { kind: "choice", choice: part, usage: usage.usage() };
     }
     yield { kind: "usage", usage: usage.usage() };
   } finally {
@@ -90,9 +94,8 @@ function newAssemblers(
 
 async function* promptParts(
   plan: PromptPlan,
-  signal: AbortSignal,
   assemblers: readonly ChoiceAssembler[],
-  usage: UsageCounter,
+  { request, vocabulary, usage, signal }: RunOptions,
 ): AsyncGenerator<Choice | "admitted"> {
   let admitted = false;
   for await (const event of plan.choices(signal)) {
@@ -103,7 +106,13 @@ async function* promptParts(
     } else if (event.kind === "counted") usage.completionTokens += event.tokens;
     else if (event.kind === "prompt") {
       usage.cachedTokens += event.cachedTokens;
-      for (const assembler of assemblers) yield* assembler.echo(event.scores);
+      if (!request.echo) continue;
+      // Built once: all choices of a prompt echo the same.
+      const logprobs =
+        request.logprobs === undefined
+          ? null
+          : echoedLogprobs(plan.prompt, event.scores, vocabulary);
+      for (const assembler of assemblers) yield* assembler.echo(logprobs);
     } else {
       const assembler = assemblers[event.choice];
       if (assembler === undefined) continue;

@@ -12,6 +12,7 @@ import type { Vocabulary } from "../engine/engine.ts";
 import { countCodePoints } from "../text/code-points.ts";
 import { renderToken } from "../text/render-token.ts";
 import { Utf8Assembler } from "../text/utf8-assembler.ts";
+import { tokenText } from "./logprobs.ts";
 import { decode, type PreparedPrompt } from "./prompt.ts";
 
 export interface PromptEntry {
@@ -24,7 +25,7 @@ export function layOutPrompt(prompt: PreparedPrompt, vocabulary: Vocabulary): Pr
   const hidden = prompt.tokens.slice(0, prompt.hiddenTokens);
   const entries: PromptEntry[] = hidden.map((token) => ({
     token,
-    text: renderToken(vocabulary.bytes(token)),
+    text: tokenText(token, vocabulary),
     offset: 0,
   }));
   const length = countCodePoints(prompt.text);
