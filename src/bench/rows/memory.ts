@@ -1,9 +1,8 @@
 /** Rows about memory: over many requests, and with more models than there is room for. */
 import { complete, greedy, streamCompletion } from "../client.ts";
 import { residentBytes } from "../own-metrics.ts";
-import { processBytes } from "../process-bytes.ts";
+import { treeBytes } from "../process-bytes.ts";
 import { atMost, type MeasureContext, type Readings, type Row } from "../row.ts";
-import type { Target } from "../target.ts";
 
 const megabyte = 1_000_000;
 const width = 8;
@@ -17,11 +16,18 @@ export const memory: Row = {
   explanation:
     "Small requests of a mix (with and without stream, one or two answers, 4 to 40 prompt tokens, 1 to " +
     "8 generated), eight at a time. Memory is what the system says of all processes of a server, " +
-    "less the model file and the key-value cache in full; growth is from the first tenth of the " +
-    "requests to the last. llama-server gets fewer requests.",
+    "a page that they share counted once where it tells, less the model file and the key-value " +
+    "cache in full; growth is from the first tenth of the requests to the last. llama-server gets " +
+    "fewer requests.",
   shape: "streams",
   series: [
     { key: "over", title: "over model file and cache, at the end", unit: "MB", better: "less" },
+    {
+      key: "resident",
+      title: "the same, shared pages counted in each process",
+      unit: "MB",
+      better: "less",
+    },
     { key: "growth", title: "growth after the first tenth", unit: "MB", better: "less" },
   ],
   arms: ["reproducible", "peer"],
@@ -41,12 +47,15 @@ export const memory: Row = {
 };
 
 async function measureMemory(context: MeasureContext): Promise<Readings> {
-  const { target, modelBytes, cacheBytes, signal } = context;
+  const { target, modelBytes, cacheBytes } = context;
   const requests =
     target.kind === "own" ? context.requests : Math.min(context.requests, peerRequestsMax);
   const points: [number, number][] = [];
+  let resident = 0;
   const note = async (done: number) => {
-    points.push([done, (await allBytes(target, signal)) / megabyte]);
+    const bytes = await treeBytes(target.pid);
+    resident = bytes.resident / megabyte;
+    points.push([done, (bytes.proportional ?? bytes.resident) / megabyte]);
   };
   await note(0);
   const part = Math.max(1, Math.ceil(requests / checkpoints));
@@ -58,9 +67,9 @@ async function measureMemory(context: MeasureContext): Promise<Readings> {
   }
   const [, first] = points[1] ?? [0, 0];
   const [, last] = points.at(-1) ?? [0, 0];
-  const over = last - (modelBytes + cacheBytes) / megabyte;
+  const expected = (modelBytes + cacheBytes) / megabyte;
   return {
-    values: { over, growth: last - first },
+    values: { over: last - expected, resident: resident - expected, growth: last - first },
     traces: [{ title: "MB of memory after so many requests", points }],
   };
 }
@@ -81,12 +90,6 @@ async function sendMix({ target, prompts, signal }: MeasureContext, count: numbe
     }
   };
   await Promise.all(Array.from({ length: width }, worker));
-}
-
-async function allBytes(target: Target, signal: AbortSignal): Promise<number> {
-  if (target.kind === "peer") return processBytes(target.pid);
-  const { server, engine } = await residentBytes(target.url, signal);
-  return server + engine;
 }
 
 const names = ["first", "second", "third"];
