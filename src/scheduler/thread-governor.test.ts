@@ -81,6 +81,22 @@ describe("on two cores", () => {
     expect(governor.threads).toBe(1);
   });
 
+  test("a call that took three times as long is chance, two are not", () => {
+    const machine = new SimulatedCores({ cores: 2 });
+    const governor = new ThreadGovernor({ cores: 2 });
+    machine.run(governor, decode, 5_000);
+    const slowly = () => {
+      governor.choose(decode, machine.nowMs, 2);
+      governor.record(decode, 2, 24, machine.nowMs);
+    };
+    slowly();
+    expect(governor.choose(decode, machine.nowMs, 2)).toBe(2);
+    machine.run(governor, decode, 1_000);
+    slowly();
+    slowly();
+    expect(governor.choose(decode, machine.nowMs, 2)).toBe(1);
+  });
+
   test("generating and reading a prompt have thread numbers of their own", () => {
     // As measured on some models: the second thread makes a single row slower.
     const speedUp = (threads: number, { rows }: Work) =>

@@ -16,6 +16,9 @@ export interface ThreadGovernorOptions {
 
 /** A call that takes so many times its usual time has been kept waiting. */
 const badFactor = 2;
+/** One such call may be chance; a second one soon after, or one that takes so many times, is not. */
+const worseFactor = 6;
+const badAgainCalls = 16;
 /** Less than that is the noise of any machine, whatever its share of a short call. */
 const badSlackMs = 3;
 /** After a loss, so many times as much has to be worked before the next attempt: one per cent. */
@@ -58,6 +61,8 @@ export class ThreadGovernor {
   #freeCores: number | undefined;
   /** Others were seen to use the core that one thread more would need. */
   #crowded = false;
+  /** Calls since the last one that was kept waiting. */
+  #callsSinceBad = Number.POSITIVE_INFINITY;
 
   constructor({ cores, start = cores - 1 }: ThreadGovernorOptions) {
     this.#cores = Math.max(1, cores);
@@ -104,10 +109,13 @@ export class ThreadGovernor {
     const kind = this.#classOf(work);
     const usualMs = kind.usualMs(threads) ?? this.#suggestedMs(kind);
     if (usualMs !== undefined && threads > 1 && elapsedMs > badFactor * usualMs + badSlackMs) {
-      this.#keptWaiting(threads, elapsedMs - usualMs, nowMs);
-      kind.endAttempt(nowMs);
+      if (this.#isMore(threads, elapsedMs / usualMs)) {
+        this.#keptWaiting(threads, elapsedMs - usualMs, nowMs);
+        kind.endAttempt(nowMs);
+      }
       return;
     }
+    this.#callsSinceBad += 1;
     kind.record(threads, elapsedMs, nowMs);
     const muchFaster = kind.muchFasterBelow(threads, this.#ceiling, badFactor);
     if (muchFaster !== undefined) this.#leaveCrowded(muchFaster, nowMs);
@@ -130,6 +138,13 @@ export class ThreadGovernor {
     this.#backoffMs = backoffMsMin;
     this.#raiseAtMs = Math.min(this.#raiseAtMs ?? nowMs, nowMs);
     this.#loss = { ...this.#loss, workPerLoss: workPerLossWhenFree };
+  }
+
+  /** Whether a call that took `factor` times its usual time was kept waiting by more than chance. */
+  #isMore(threads: number, factor: number): boolean {
+    const again = this.#callsSinceBad < badAgainCalls;
+    this.#callsSinceBad = 0;
+    return again || factor > worseFactor || threads > this.#ceiling;
   }
 
   #canRaise(kind: WorkClass, nowMs: number): boolean {

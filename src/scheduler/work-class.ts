@@ -17,6 +17,8 @@ const timesKept = 7;
 const timesNeeded = 3;
 /** Calls with another number of threads, to compare. */
 const attemptCalls = 3;
+/** As many calls come first, so that attempts cost little even where the calls are long. */
+const callsBeforeAttempt = 32;
 const attemptAfterMsMin = 5_000;
 const attemptAfterMsMax = 300_000;
 /** Another number of threads has to be faster by that share. */
@@ -43,6 +45,8 @@ export class WorkClass {
   #best: number | undefined;
   #attempt: { threads: number; callsLeft: number } | undefined;
   #attemptAtMs = Number.NEGATIVE_INFINITY;
+  /** Calls since the last attempt. */
+  #calls = 0;
   #attemptAfterMs = attemptAfterMsMin;
 
   constructor(work: Work) {
@@ -77,7 +81,8 @@ export class WorkClass {
     this.#attempt = undefined;
     if (this.#medianOf(ceiling) === undefined) return ceiling;
     const best = this.#bestOf(ceiling);
-    if (ceiling === 1 || !mayAttempt || nowMs < this.#attemptAtMs) return best;
+    const isDue = nowMs >= this.#attemptAtMs && this.#calls >= callsBeforeAttempt;
+    if (ceiling === 1 || !mayAttempt || !isDue) return best;
     const other = this.#leastKnown([best - 1, best + 1, Math.floor(best / 2)], ceiling);
     if (other === undefined) return best;
     this.#attempt = { threads: other, callsLeft: attemptCalls };
@@ -91,6 +96,7 @@ export class WorkClass {
     times.recent.push(this.#isPerRow ? elapsedMs / this.rows : elapsedMs);
     times.measuredAtMs = nowMs;
     if (times.recent.length > timesKept) times.recent.shift();
+    this.#calls += 1;
     const attempt = this.#attempt?.threads === threads ? this.#attempt : undefined;
     if (attempt !== undefined) attempt.callsLeft -= 1;
     const isOver = attempt?.callsLeft === 0;
@@ -110,6 +116,7 @@ export class WorkClass {
     this.#attemptAfterMs = Math.min(attemptAfterMsMax, after);
     this.#attemptAtMs = nowMs + this.#attemptAfterMs;
     this.#attempt = undefined;
+    this.#calls = 0;
   }
 
   /** Fewer threads than `ceiling` that are faster by `factor`, found with `threads` just now. */
