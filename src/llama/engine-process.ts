@@ -45,7 +45,7 @@ function load(message: Extract<ToEngine, { kind: "load" }>): void {
     send({ kind: "loadFailed", message: text }, () => process.exit(1));
     return;
   }
-  plan = planSteps(message.options, served, nowMs);
+  plan = planSteps({ load: message.options, served, nowMs });
   scheduler = newScheduler(served, plan, message.options);
   const { contextLength, sequences: slots } = served.backend;
   const { vocabulary, libraryVersion } = served;

@@ -27,28 +27,33 @@ const coresMeasuredApart = 3;
 /** Calls with all threads that take longer than with fewer, by so much, are kept waiting. */
 const crowdedFactor = 1.5;
 
-/** With how many threads a model is opened and first measured. */
-export function threadsAtStart({ threads }: LoadOptions): number {
-  return threads ?? Math.max(1, usableCores() - 1);
+export interface StepPlanOptions {
+  readonly load: LoadOptions;
+  /** As opened with `threadsAtStart`. */
+  readonly served: Pick<ServedContext, "backend" | "padRows" | "libraryVersion">;
+  /** Milliseconds, monotonic. */
+  readonly nowMs: () => number;
+  /** Default: those that this process may use. */
+  readonly cores?: number;
 }
 
-/** `served` is as opened with `threadsAtStart`. */
-export function planSteps(
-  options: LoadOptions,
-  served: ServedContext,
-  nowMs: () => number,
-): StepPlan {
+/** With how many threads a model is opened and first measured. */
+export function threadsAtStart({ threads }: LoadOptions, cores = usableCores()): number {
+  return threads ?? Math.max(1, cores - 1);
+}
+
+export function planSteps(options: StepPlanOptions): StepPlan {
+  const { load, served, nowMs, cores = usableCores() } = options;
   const widthMax = widthMaxOf(served.backend, served.padRows);
   const startMs = nowMs();
-  const measuring = new StepMeasuring(options, served, nowMs);
-  const few = threadsAtStart(options);
+  const measuring = new StepMeasuring(options);
+  const few = threadsAtStart(load, cores);
   const planner = measuring.measure(few);
   const probed = () => Math.max(nowMs() - startMs, planner.costMs(widthMax) ?? 0);
-  if (options.threads !== undefined) {
+  if (load.threads !== undefined) {
     const partition: Partition = (count) => planner.partition(count);
     return { backend: served.backend, partition, threads: () => few, probedMs: probed() };
   }
-  const cores = usableCores();
   const free = new FreeCores();
   free.get(startMs);
   const planners = new Map([[few, planner]]);
@@ -78,26 +83,23 @@ interface ThreadedCall extends MeasuredCall {
 }
 
 class StepMeasuring {
-  readonly #options: LoadOptions;
-  readonly #served: ServedContext;
-  readonly #nowMs: () => number;
+  readonly #options: StepPlanOptions;
   readonly #calls: ThreadedCall[] = [];
 
-  constructor(options: LoadOptions, served: ServedContext, nowMs: () => number) {
+  constructor(options: StepPlanOptions) {
     this.#options = options;
-    this.#served = served;
-    this.#nowMs = nowMs;
   }
 
   /** What calls cost with at most so many threads; `fewer`: with fewer, as measured before. */
   measure(threads: number, fewer?: WidthPlanner): WidthPlanner {
-    const { backend, padRows, libraryVersion } = this.#served;
+    const { load, served, nowMs } = this.#options;
+    const { backend, padRows, libraryVersion } = served;
     const widthMax = widthMaxOf(backend, padRows);
     const planner = new WidthPlanner(widthMax);
     for (const [width, costMs] of fewer?.measured() ?? []) planner.record(width, costMs);
     backend.setThreads(threads);
-    const measuring = { backend, planner, padRows, widthMax, nowMs: this.#nowMs };
-    const calls = measureWidthsOnce(this.#options, { ...measuring, libraryVersion, threads });
+    const measuring = { backend, planner, padRows, widthMax, nowMs };
+    const calls = measureWidthsOnce(load, { ...measuring, libraryVersion, threads });
     this.#calls.push(...calls.map((call) => ({ ...call, threads })));
     return planner;
   }
@@ -118,7 +120,7 @@ class StepMeasuring {
   teach(governor: ThreadGovernor): void {
     for (const { rows, threads, elapsedMs } of this.#calls) {
       if (threads > governor.ceiling) continue;
-      governor.learn(workOf(rows), threads, elapsedMs, this.#nowMs());
+      governor.learn(workOf(rows), threads, elapsedMs, this.#options.nowMs());
     }
   }
 
