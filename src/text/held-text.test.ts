@@ -48,8 +48,10 @@ function placesOf(tokens: readonly Uint8Array[]) {
     const isClean = decodeWhole(before) + decodeWhole(bytes.subarray(length)) === whole;
     const complete = new TextDecoder("utf-8", { ignoreBOM: true }).decode(before, { stream: true });
     const text = isClean && token.length > 0 ? decodeWhole(before) : complete;
+    // A token without bytes ends no begun character: it stands with those in front of it.
+    const isFirst = isClean && (token.length > 0 || complete === decodeWhole(before));
     length += token.length;
-    return { isClean, offset: [...text].length, start: text.length };
+    return { isClean, isFirst, offset: [...text].length, start: text.length };
   });
 }
 
@@ -110,7 +112,7 @@ describe("whatever the bytes, the tokens and the stop strings", () => {
         const { steps } = run(tokens, stops, { searchAfterTokens });
         const whole = decodeWhole(concatenate(tokens));
         const places = placesOf(tokens);
-        const origin = places.find(({ isClean }, token) => isClean && token >= searchAfterTokens);
+        const origin = places.find(({ isFirst }, token) => isFirst && token >= searchAfterTokens);
         const match = origin && searchPlainly(whole, stops, origin.start);
         expect(textOf(steps.flat())).toBe(whole.slice(0, match?.start));
         const counted = steps.flat().flatMap(({ offsets }) => offsets).length;
@@ -154,6 +156,13 @@ test("a part of a character that nothing completes becomes U+FFFD with its own t
     [],
     [{ text: "\ufffd", offsets: [2] }],
   ]);
+});
+
+test("a begun character of a token that must come first is not searched, whatever follows", () => {
+  const tokens = [Uint8Array.of(0xf4), Uint8Array.of()];
+  const { steps, stopped } = run(tokens, ["\ufffd"], { searchAfterTokens: 1 });
+  expect(textOf(steps.flat())).toBe("\ufffd");
+  expect(stopped).toBe(false);
 });
 
 test("a token that the match cuts stays, tokens inside the match go", () => {
