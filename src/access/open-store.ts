@@ -1,5 +1,5 @@
 /** Opens the database that the settings name. */
-import { closeSync, existsSync, mkdirSync, openSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, openSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import type { DatabaseLocation } from "./location.ts";
 import { PostgresStore } from "./postgres-store.ts";
@@ -30,7 +30,7 @@ export async function openStore(
     mustExist = false,
     threads = false,
   } = options;
-  if (location.kind === "sqlite" && mustExist && !existsSync(location.file)) {
+  if (location.kind === "sqlite" && mustExist && isMissing(location.file)) {
     throw new DatabaseError(`There is no database at ${location.shown}.`);
   }
   try {
@@ -44,6 +44,15 @@ export async function openStore(
       `The database ${location.shown} cannot be opened: ${reasonOf(error)}.`,
       { cause: error },
     );
+  }
+}
+
+/** Not so where the folder keeps its contents to itself: opening the file then tells why. */
+function isMissing(file: string): boolean {
+  try {
+    return statSync(file, { throwIfNoEntry: false }) === undefined;
+  } catch {
+    return false;
   }
 }
 

@@ -32,6 +32,11 @@ test("health tells how the last write went, how many wait and for how long", asy
   gate.resolve();
   await waiting;
   expect(pending.state()).toEqual({ pendingWrites: 0, lagMs: 0, writable: true });
+  await expect(pending.track({ mode: "read", always: false }, gone)).rejects.toThrow("gone");
+  expect(pending.state().writable).toBe(false);
+  await pending.track({ mode: "read", always: false }, async () => 1);
+  expect(pending.state().writable).toBe(false);
+  await pending.track(write, async () => 1);
   // The data was at fault, so nothing is said about the database.
   await expect(pending.track(write, invalid)).rejects.toThrow("twice");
   expect(pending.state().writable).toBe(true);

@@ -28,7 +28,8 @@ export class PendingOperations {
       return output;
     } catch (error) {
       const gone = error instanceof StoreError && error.problem === "unavailable";
-      if (isWrite && gone) this.#writable = false;
+      // What cannot even be read takes no writes either; only a write shows that it does again.
+      if (gone) this.#writable = false;
       throw error;
     } finally {
       this.#writes.delete(mark);

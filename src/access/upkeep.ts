@@ -58,6 +58,8 @@ export class Upkeep {
     every(times.lostMs, () => this.settleLost());
     every(times.oldRowsMs, () => this.deleteOld());
     every(times.backlogMs, async () => {
+      // Before, too: what is tried again may wait for seconds.
+      this.#tellWritable(access);
       try {
         await access.backlog.retry();
       } finally {

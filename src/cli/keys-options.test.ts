@@ -17,6 +17,11 @@ describe("a new key", () => {
     });
   });
 
+  test("without bounds can be said in the words that take bounds away", () => {
+    const words = { models: "all", expires: "never", maxParallel: "none" };
+    expect(readNewKey("a", words, nowMs)).toEqual({ name: "a", limits: {} });
+  });
+
   test.each([
     ["90s", nowMs + 90_000],
     ["90m", nowMs + 1.5 * hourMs],
@@ -51,18 +56,19 @@ describe("a change", () => {
 
 describe("wrong words are told with the option they stand at", () => {
   test.each([
-    [{ expires: "soon" }, /^--expires: expected a duration .* or Unix seconds, got "soon"$/],
-    [{ expires: "never" }, /^--expires: .*got "never"$/],
+    [{ expires: "soon" }, /^--expires: expected a duration .*, or never, got "soon"$/],
     [{ expires: "2026-02-30" }, /got "2026-02-30"$/],
     [{ expires: "2020-01-01" }, /^--expires: 2020-01-01 is in the past \(2020-01-01T00:00:00Z\)$/],
     [{ expires: "0d" }, /^--expires: 0d is in the past/],
     [{ expires: "9999999w" }, /^--expires: 9999999w is later than the year 9999$/],
     [{ models: "a,,b" }, /^--models: expected names with commas between them, got "a,,b"$/],
     [{ models: "" }, /^--models: /],
-    [{ maxParallel: "0" }, /^--max-parallel: .* from 1 to 100000000000, got "0"$/],
+    [{ models: "none" }, /^--models: expected names of models, or all alone, got "none"$/],
+    [{ models: "all,x" }, /^--models: expected names of models, or all alone, got "all,x"$/],
+    [{ maxParallel: "0" }, /^--max-parallel: .* from 1 to 100000000000, or none, got "0"$/],
     [{ tokensPerMonth: "1e6" }, /^--tokens-per-month: .*, got "1e6"$/],
     [{ tokensPerMonth: "100000000001" }, /^--tokens-per-month: /],
-    [{ userTokensPerMinute: "none" }, /^--user-tokens-per-minute: .*, got "none"$/],
+    [{ userTokensPerMinute: "all" }, /^--user-tokens-per-minute: .*, or none, got "all"$/],
   ])("%j", (words, message) => {
     const read = () => readNewKey("a", words, nowMs);
     expect(read).toThrow(UserError);

@@ -23,15 +23,18 @@ export type KeyWords = { readonly [Name in LimitName]?: string } & {
   readonly models?: string;
 };
 
+/** The words that take something away, or say that there is nothing from the start. */
+const words = { expires: "never", models: "all", limit: "none" } as const;
+
 /** Throws a UserError. */
-export function readNewKey(name: string, words: KeyWords, nowMs: number): NewKey {
-  const { expiresMs, models, limits } = readWords(words, nowMs, {});
+export function readNewKey(name: string, said: KeyWords, nowMs: number): NewKey {
+  const { expiresMs, models, limits } = readWords(said, nowMs);
+  const given = Object.entries(limits).filter(([, limit]) => limit !== null);
   const key: NewKey = {
     name,
     ...(typeof expiresMs === "number" ? { expiresMs } : {}),
     ...(models ? { models } : {}),
-    // Without a word for "none" there are numbers only.
-    limits: limits as KeyLimits,
+    limits: Object.fromEntries(given) as KeyLimits,
   };
   return asUsage(() => {
     checkNewKey(key);
@@ -40,8 +43,8 @@ export function readNewKey(name: string, words: KeyWords, nowMs: number): NewKey
 }
 
 /** Throws a UserError, also when there is nothing to change. */
-export function readKeyUpdate(words: KeyWords, nowMs: number): KeyUpdate {
-  const update = readWords(words, nowMs, { expires: "never", models: "all", limit: "none" });
+export function readKeyUpdate(said: KeyWords, nowMs: number): KeyUpdate {
+  const update = readWords(said, nowMs);
   const { expiresMs, models, limits } = update;
   if (expiresMs === undefined && models === undefined && Object.keys(limits).length === 0) {
     throw new UserError(
@@ -55,41 +58,39 @@ export function readKeyUpdate(words: KeyWords, nowMs: number): KeyUpdate {
   });
 }
 
-/** The words that take something away; undefined where nothing is there yet. */
-interface Removals {
-  readonly expires?: string;
-  readonly models?: string;
-  readonly limit?: string;
-}
-
-function readWords(words: KeyWords, nowMs: number, removals: Removals) {
-  const { expires, models } = words;
+function readWords(said: KeyWords, nowMs: number) {
+  const { expires, models } = said;
   return {
     ...(expires === undefined
       ? {}
-      : { expiresMs: expires === removals.expires ? null : readExpiry(expires, nowMs, removals) }),
-    ...(models === undefined
-      ? {}
-      : { models: models === removals.models ? null : listOf("--models", models) }),
-    limits: readLimits(words, removals.limit),
+      : { expiresMs: expires === words.expires ? null : readExpiry(expires, nowMs) }),
+    ...(models === undefined ? {} : { models: models === words.models ? null : readNames(models) }),
+    limits: readLimits(said),
   } as KeyUpdate & { readonly limits: LimitChanges };
+}
+
+/** A key for a model that is called "all" or "none" would look like what it is not. */
+function readNames(text: string): readonly string[] {
+  const names = listOf("--models", text);
+  const reserved = names.find((name) => name === words.models || name === words.limit);
+  if (reserved === undefined) return names;
+  throw wrongValue("--models", `expected names of models, or ${words.models} alone, got "${text}"`);
 }
 
 /** `requestsPerMinute` as an option: `--requests-per-minute`. */
 export const limitOption = (name: LimitName): string =>
   `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 
-function readLimits(words: KeyWords, none: string | undefined): LimitChanges {
+function readLimits(said: KeyWords): LimitChanges {
   const limits: { -readonly [Name in LimitName]?: number | null } = {};
   for (const name of limitNames) {
-    const text = words[name];
+    const text = said[name];
     if (text === undefined) continue;
     const limit = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
-    if (text === none) limits[name] = null;
+    if (text === words.limit) limits[name] = null;
     else if (limit >= 1 && limit <= limitMax) limits[name] = limit;
     else {
-      const or = none === undefined ? "" : `, or ${none}`;
-      const expected = `expected a whole number from 1 to ${limitMax}${or}`;
+      const expected = `expected a whole number from 1 to ${limitMax}, or ${words.limit}`;
       throw wrongValue(limitOption(name), `${expected}, got "${text}"`);
     }
   }
@@ -104,11 +105,11 @@ const unitsMs: Readonly<Record<string, number>> = {
   w: 604_800_000,
 };
 
-function readExpiry(text: string, nowMs: number, { expires: never }: Removals): number {
+function readExpiry(text: string, nowMs: number): number {
   const [, amount, unit = ""] = /^(\d{1,7})([smhdw])$/.exec(text) ?? [];
   const atMs = amount === undefined ? timeOf(text) : nowMs + Number(amount) * (unitsMs[unit] ?? 0);
   if (atMs === undefined) {
-    const forms = `a duration (30d, 12h, 90m), ${timeForms}${never === undefined ? "" : `, or ${never}`}`;
+    const forms = `a duration (30d, 12h, 90m), ${timeForms}, or ${words.expires}`;
     throw wrongValue("--expires", `expected ${forms}, got "${text}"`);
   }
   if (atMs > latestMs) throw wrongValue("--expires", `${text} is later than the year 9999`);

@@ -122,7 +122,11 @@ describe("a wrong command line ends with one line and code 2", () => {
       'there is no command "foo"; commands: serve, models, keys, usage, database, mcp, bench',
     ],
     ["serve foo", 'serve takes no "foo"; options begin with --'],
-    ["models foo", 'list takes no "foo"; options begin with --'],
+    [
+      "models foo",
+      'there is no command "models foo"; commands: list, pull, info, remove, optimize',
+    ],
+    ["models list foo", 'list takes no "foo"; options begin with --'],
     ["models remove", "missing required argument 'NAME'"],
     ["models info a b", 'info takes no "b" after that; options begin with --'],
     ["models list --port 1", "unknown option '--port'"],

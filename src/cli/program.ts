@@ -88,7 +88,16 @@ function refuseExtra(command: Command): void {
   const taken = command.registeredArguments.length;
   const first = command.args[taken];
   if (first === undefined) return;
-  if (command.parent !== null) {
+  const group = command.parent;
+  // `keys foo` runs what `keys` alone does, and nobody said the name of that.
+  if (group?.parent && group.args[0] !== command.name()) {
+    const own = group.commands.map((each) => each.name()).join(", ");
+    throw new UserError(
+      `there is no command "${group.name()} ${first}"; commands: ${own}`,
+      usageExitCode,
+    );
+  }
+  if (group !== null) {
     const more = taken === 0 ? "" : " after that";
     throw new UserError(
       `${command.name()} takes no "${first}"${more}; options begin with --`,
