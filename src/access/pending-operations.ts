@@ -1,10 +1,25 @@
 /** Counts what waits for the database, refuses what is too much, and remembers how writing went. */
-import { type OperationMode, pendingOperationsMax, StoreError, type StoreState } from "./store.ts";
+import {
+  type OperationMode,
+  type OperationName,
+  type OutputOf,
+  pendingOperationsMax,
+  StoreError,
+  type StoreState,
+} from "./store.ts";
 
 export interface PendingOptions {
   /** Settlements are never refused: each has its reservation, which was counted. */
   readonly always: boolean;
   readonly mode: OperationMode;
+  /** Whether an operation that went through has written: a refusal has not. */
+  readonly hasWritten: (output: unknown) => boolean;
+}
+
+/** Names whose outputs tell that something was written. */
+export function hasWritten(name: OperationName, output: unknown): boolean {
+  if (name === "admit") return (output as OutputOf<"admit">).kind === "admitted";
+  return name === "settle" || name === "probeWrite";
 }
 
 export class PendingOperations {
@@ -24,7 +39,7 @@ export class PendingOperations {
     if (isWrite) this.#writes.set(mark, performance.now());
     try {
       const output = await run();
-      if (isWrite) this.#writable = true;
+      if (options.hasWritten(output)) this.#writable = true;
       return output;
     } catch (error) {
       const gone = error instanceof StoreError && error.problem === "unavailable";

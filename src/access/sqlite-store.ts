@@ -4,7 +4,7 @@
  */
 
 import { operations } from "./operations/operations.ts";
-import { PendingOperations } from "./pending-operations.ts";
+import { hasWritten, PendingOperations } from "./pending-operations.ts";
 import { holdHere, type SqliteHolder } from "./sqlite-here.ts";
 import { SqliteThread } from "./sqlite-thread.ts";
 import {
@@ -46,7 +46,12 @@ export class SqliteStore implements Store {
 
   async run<Name extends OperationName>(name: Name, input: InputOf<Name>): Promise<OutputOf<Name>> {
     const { mode } = operations[name];
-    const output = await this.#pending.track({ mode, always: name === "settle" }, async () => {
+    const pending = {
+      mode,
+      always: name === "settle",
+      hasWritten: (output: unknown) => hasWritten(name, output),
+    };
+    const output = await this.#pending.track(pending, async () => {
       const holder = await this.#holder(
         mode === "report" && this.#options.threads ? "reports" : "main",
       );
