@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { hasWritten, PendingOperations } from "./pending-operations.ts";
+import { PendingOperations, trackingOf } from "./pending-operations.ts";
 import { pendingOperationsMax, StoreError } from "./store.ts";
 
 const never = () => new Promise<never>(() => undefined);
@@ -48,11 +48,7 @@ test("health tells how the last write went, how many wait and for how long", asy
 
 test("what was refused has written nothing, so it tells nothing of a full disk", async () => {
   const pending = new PendingOperations();
-  const admit = {
-    mode: "write",
-    always: false,
-    hasWritten: (output: unknown) => hasWritten("admit", output),
-  } as const;
+  const admit = trackingOf("admit", "write");
   const full = async () => {
     throw new StoreError("unavailable", "full");
   };

@@ -16,8 +16,13 @@ export interface PendingOptions {
   readonly hasWritten: (output: unknown) => boolean;
 }
 
+/** How an operation of that name is tracked. */
+export function trackingOf(name: OperationName, mode: OperationMode): PendingOptions {
+  return { mode, always: name === "settle", hasWritten: (output) => hasWritten(name, output) };
+}
+
 /** Names whose outputs tell that something was written. */
-export function hasWritten(name: OperationName, output: unknown): boolean {
+function hasWritten(name: OperationName, output: unknown): boolean {
   if (name === "admit") return (output as OutputOf<"admit">).kind === "admitted";
   return name === "settle" || name === "probeWrite";
 }

@@ -4,7 +4,7 @@ import { Kysely, PostgresDialect, sql } from "kysely";
 import { postgresDialect } from "./dialects.ts";
 import { migrate } from "./migrate.ts";
 import { operations } from "./operations/operations.ts";
-import { hasWritten, PendingOperations } from "./pending-operations.ts";
+import { PendingOperations, trackingOf } from "./pending-operations.ts";
 import { openPool } from "./postgres-connection.ts";
 import { isConflict, isDisconnect, problemOf } from "./postgres-errors.ts";
 import {
@@ -82,12 +82,7 @@ export class PostgresStore implements Store {
   async run<Name extends OperationName>(name: Name, input: InputOf<Name>): Promise<OutputOf<Name>> {
     const operation = operations[name] as Operation<InputOf<Name>, OutputOf<Name>>;
     const { mode } = operation;
-    const pending = {
-      mode,
-      always: name === "settle",
-      hasWritten: (output: unknown) => hasWritten(name, output),
-    };
-    return this.#pending.track(pending, async () => {
+    return this.#pending.track(trackingOf(name, mode), async () => {
       const progress = { begun: false };
       try {
         return await this.#attempt(name, operation, input, progress);

@@ -4,7 +4,7 @@
  */
 
 import { operations } from "./operations/operations.ts";
-import { hasWritten, PendingOperations } from "./pending-operations.ts";
+import { PendingOperations, trackingOf } from "./pending-operations.ts";
 import { holdHere, type SqliteHolder } from "./sqlite-here.ts";
 import { SqliteThread } from "./sqlite-thread.ts";
 import {
@@ -46,12 +46,7 @@ export class SqliteStore implements Store {
 
   async run<Name extends OperationName>(name: Name, input: InputOf<Name>): Promise<OutputOf<Name>> {
     const { mode } = operations[name];
-    const pending = {
-      mode,
-      always: name === "settle",
-      hasWritten: (output: unknown) => hasWritten(name, output),
-    };
-    const output = await this.#pending.track(pending, async () => {
+    const output = await this.#pending.track(trackingOf(name, mode), async () => {
       const holder = await this.#holder(
         mode === "report" && this.#options.threads ? "reports" : "main",
       );

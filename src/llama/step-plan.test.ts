@@ -2,17 +2,7 @@ import { expect, test } from "vitest";
 import type { Row } from "../scheduler/backend.ts";
 import { FakeBackend } from "../scheduler/testing/fake-backend.ts";
 import { planSteps, threadsAtStart } from "./step-plan.ts";
-import { tinyGgufFile } from "./testing/tiny-gguf.ts";
-
-const load = {
-  modelPath: tinyGgufFile(),
-  contextLength: undefined,
-  slots: 4,
-  threads: undefined,
-  numerics: "reproducible",
-  kvType: "f16",
-  prefixCacheBytesMax: 0,
-} as const;
+import { tinyLoad } from "./testing/tiny-load.ts";
 
 type Cost = (rows: number, threads: number) => number;
 
@@ -20,7 +10,7 @@ type Cost = (rows: number, threads: number) => number;
 function planOn(cores: number, costMs: Cost, threads?: number) {
   let clockMs = 0;
   class ThreadedFake extends FakeBackend {
-    threads = threadsAtStart({ ...load, threads }, cores);
+    threads = threadsAtStart({ ...tinyLoad, threads }, cores);
     setThreads(count: number): void {
       this.threads = count;
     }
@@ -31,7 +21,7 @@ function planOn(cores: number, costMs: Cost, threads?: number) {
   }
   const backend = new ThreadedFake({ sequences: 4 });
   const served = { backend, padRows: false, libraryVersion: "1" };
-  const plan = planSteps({ load: { ...load, threads }, served, nowMs: () => clockMs, cores });
+  const plan = planSteps({ load: { ...tinyLoad, threads }, served, nowMs: () => clockMs, cores });
   const step = () => {
     plan.backend.decode([{ token: 0, position: 0, sequence: 0, logits: true }]);
     backend.trimSequence(0, 0);

@@ -4,19 +4,8 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { FakeBackend } from "../scheduler/testing/fake-backend.ts";
 import { WidthPlanner } from "../scheduler/width-planner.ts";
-import { tinyGgufFile } from "./testing/tiny-gguf.ts";
+import { tinyLoad } from "./testing/tiny-load.ts";
 import { measureWidthsOnce, readWidths, widthFile } from "./width-cache.ts";
-
-const modelPath = tinyGgufFile();
-const load = {
-  modelPath,
-  contextLength: undefined,
-  slots: 4,
-  threads: undefined,
-  numerics: "reproducible",
-  kvType: "f16",
-  prefixCacheBytesMax: 0,
-} as const;
 
 function folder(): string {
   const path = mkdtempSync(join(tmpdir(), "width-cache-"));
@@ -30,12 +19,12 @@ function start(cacheFolder: string, rowMs: number): WidthPlanner {
   const planner = new WidthPlanner(4);
   const nowMs = () => backend.calls.reduce((sum, rows) => sum + rowMs * rows.length, 0);
   const machine = { padRows: false, widthMax: 4, nowMs, libraryVersion: "1", threads: 1 };
-  measureWidthsOnce({ ...load, cacheFolder }, { backend, planner, ...machine });
+  measureWidthsOnce({ ...tinyLoad, cacheFolder }, { backend, planner, ...machine });
   return planner;
 }
 
 const fileIn = (cacheFolder: string): string =>
-  widthFile(cacheFolder, { ...load, libraryVersion: "1", threads: 1 }) ?? "";
+  widthFile(cacheFolder, { ...tinyLoad, libraryVersion: "1", threads: 1 }) ?? "";
 
 test("the least of all starts counts", () => {
   const cache = folder();
@@ -61,7 +50,7 @@ test("a damaged file is measured anew and replaced", () => {
 
 test("another way of computing has a file of its own", () => {
   const cache = folder();
-  const key = { ...load, libraryVersion: "1", threads: 1 };
+  const key = { ...tinyLoad, libraryVersion: "1", threads: 1 };
   const names = [
     key,
     { ...key, threads: 2 },
@@ -73,6 +62,6 @@ test("another way of computing has a file of its own", () => {
 
 test("where there is no cache folder nothing is written", () => {
   const missing = join(folder(), "none");
-  expect(widthFile(missing, { ...load, libraryVersion: "1", threads: 1 })).toBeUndefined();
+  expect(widthFile(missing, { ...tinyLoad, libraryVersion: "1", threads: 1 })).toBeUndefined();
   expect(() => start(missing, 2)).not.toThrow();
 });

@@ -85,8 +85,8 @@ export class ThreadGovernor {
     this.#raiseAtMs ??= nowMs + firstAttemptMs;
     this.#notice(freeCores, nowMs);
     const kind = this.#classOf(work);
-    const { ms, atWorkedMs, workPerLoss } = this.#loss;
-    const mayAttempt = this.#workedMs >= atWorkedMs + workPerLoss * ms;
+    const { ms, atWorkedMs, workPerLoss: factor } = this.#loss;
+    const mayAttempt = this.#workedMs >= atWorkedMs + factor * ms;
     if (this.#trial === undefined && mayAttempt && this.#canRaise(kind, nowMs)) {
       this.#trial = { threads: this.#ceiling + 1, goodCalls: 0 };
     }
